@@ -1,0 +1,335 @@
+"""What does a run leave on disk, and who writes which file of it?
+
+    FOLDER/settings.json   the launcher    what was asked
+    FOLDER/facts.json      the engine      what was measured, rewritten whole after every stage
+    FOLDER/trace.json.gz   the engine      the profiler's own file, untouched
+    FOLDER/worker.log      the engine      everything the process printed
+    FOLDER/end.json        the launcher    how the process ended
+
+A crash therefore never loses what was measured before it, and a folder says itself how far its run came.
+Standard library only: the engine imports this on machines that have nothing but torch and numpy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from explorer.errors import RecordingError, SettingsError
+from explorer.settings import RunSettings
+
+FORMAT_VERSION = 1
+"""Raised whenever an older reader would misread a file; `explorer/README.md` keeps its changelog."""
+
+SETTINGS_FILE = "settings.json"
+FACTS_FILE = "facts.json"
+TRACE_FILE = "trace.json.gz"
+LOG_FILE = "worker.log"
+END_FILE = "end.json"
+RECORDING_FILES = (SETTINGS_FILE, FACTS_FILE, TRACE_FILE, LOG_FILE, END_FILE)
+
+Stage = Literal["environment", "build", "correctness", "cold_start", "warm_up", "steady", "profile"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
+STAGE_LABELS: Mapping[Stage, str] = {
+    "environment": "environment",
+    "build": "build",
+    "correctness": "correct?",
+    "cold_start": "cold start",
+    "warm_up": "warm-up",
+    "steady": "steady",
+    "profile": "profile",
+}
+RunState = Literal["running", "finished", "failed", "cancelled", "lost"]
+"""`lost`: the worker is gone and nobody saw it end (the machine or the launcher stopped first)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """The machine and the software that measured."""
+
+    device_name: str
+    python_version: str
+    torch_version: str
+    cuda_version: str | None = None
+    cudnn_version: str | None = None
+    driver_version: str | None = None
+    triton_version: str | None = None
+    device_memory_bytes: int | None = None
+    processor_count: int | None = None
+    host_thread_count: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """Ceilings measured on this device just before the run; never a datasheet's."""
+
+    read_bandwidth_bytes_per_s: float | None = None
+    copy_bandwidth_bytes_per_s: float | None = None
+    empty_launch_ns: float | None = None
+    matmul_flops_per_s: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correctness:
+    """The chosen settings against eager float32 on the same weights and inputs.
+
+    Errors are ‖out − reference‖ / ‖reference‖. `passed` applies `error_limit_ratio` to logits and KV cache.
+    """
+
+    logits_error_ratio: float
+    kv_cache_error_ratio: float
+    token_agreement_ratio: float
+    compared_token_count: int
+    error_limit_ratio: float
+    passed: bool
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColdStart:
+    """What the first answer costs; the parts that do not apply are None."""
+
+    first_call_ns: int | None = None
+    compile_ns: int | None = None
+    capture_ns: int | None = None
+    graph_memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """The profiled steps, and what profiling cost."""
+
+    step_latencies_ns: list[int]
+    slowdown_ratio: float
+    kernel_counts: list[int]
+    expected_kernel_count: int | None
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """Where a run stopped and why; `kind` is out_of_memory, unsupported, crash or cancelled."""
+
+    stage: str
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """Everything the engine measured; what a run did not reach is None.
+
+    `state` is what the engine itself last wrote: a folder whose engine was killed still says "running".
+    `attention_kernels` are the names of the attention kernels that really ran, request and reality side by side.
+    """
+
+    format_version: int = FORMAT_VERSION
+    state: RunState = "running"
+    stage: Stage | None = None
+    started_unix_s: float = 0.0
+    process_id: int | None = None
+    settings_title: str = ""
+    parameter_count: int | None = None
+    weight_bytes: int | None = None
+    kv_read_bytes_per_step: int | None = None
+    kv_written_bytes_per_step: int | None = None
+    step_flops: int | None = None
+    tokens_per_step: int | None = None
+    environment: Environment | None = None
+    calibration: Calibration | None = None
+    correctness: Correctness | None = None
+    cold_start: ColdStart | None = None
+    stage_ns: dict[str, int] = field(default_factory=dict)
+    steady_latencies_ns: list[int] = field(default_factory=list)
+    profile: Profile | None = None
+    peak_memory_bytes: int | None = None
+    attention_requested: str | None = None
+    attention_kernels: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    failure: Failure | None = None
+
+
+_PARTS: Mapping[str, type] = {
+    "environment": Environment,
+    "calibration": Calibration,
+    "correctness": Correctness,
+    "cold_start": ColdStart,
+    "profile": Profile,
+    "failure": Failure,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class End:
+    """How the worker process ended, as its launcher saw it."""
+
+    exit_code: int | None
+    cancelled: bool = False
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """One line of the worker's standard output: a JSON object with these fields.
+
+    `kind` is stage_started, stage_finished, count (step `done` of `total`), note, finished or failed.
+    """
+
+    kind: str
+    stage: Stage | None = None
+    elapsed_ns: int | None = None
+    done: int | None = None
+    total: int | None = None
+    text: str = ""
+
+    def to_line(self) -> str:
+        """The JSON line, without its newline; fields at their default are left out."""
+        given = {name: value for name, value in dataclasses.asdict(self).items() if value not in (None, "")}
+        return json.dumps(given)
+
+    @classmethod
+    def from_line(cls, line: str) -> Progress | None:
+        """The progress in a line, or None for a line that a library printed."""
+        try:
+            fields = json.loads(line)
+            return cls(**fields)
+        except (ValueError, TypeError):
+            return None
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recording folder that exists; the files are read when asked for."""
+
+    folder: Path
+
+    @property
+    def trace_path(self) -> Path:
+        return self.folder / TRACE_FILE
+
+    @property
+    def log_path(self) -> Path:
+        return self.folder / LOG_FILE
+
+    def settings(self) -> RunSettings:
+        """What was asked; raises RecordingError when the file is missing or malformed."""
+        try:
+            return RunSettings.from_json(_read_json(self.folder / SETTINGS_FILE))
+        except SettingsError as problem:
+            raise RecordingError(f"{self.folder / SETTINGS_FILE}: {problem}") from problem
+
+    def facts(self) -> Facts:
+        """What was measured; raises RecordingError when missing, malformed or of a newer format version."""
+        return facts_from_json(_read_json(self.folder / FACTS_FILE), self.folder / FACTS_FILE)
+
+    def end(self) -> End | None:
+        """How the process ended, or None while it runs or when nobody saw it end."""
+        path = self.folder / END_FILE
+        if not path.exists():
+            return None
+        try:
+            return End(**_read_json(path))
+        except TypeError as problem:
+            raise RecordingError(f"{path} is malformed ({problem}); delete it and open the recording again.") from None
+
+    def state(self) -> RunState:
+        """The run's state, from both writers' files: the engine's own word wins, then the launcher's."""
+        if not (self.folder / FACTS_FILE).exists():
+            end = self.end()
+            return "running" if end is None else ("cancelled" if end.cancelled else "failed")
+        facts = self.facts()
+        if facts.state != "running":
+            return facts.state
+        end = self.end()
+        if end is not None:
+            return "cancelled" if end.cancelled else "failed"
+        return "running" if _is_alive(facts.process_id) else "lost"
+
+    def failure(self) -> Failure | None:
+        """What went wrong and where, or None for a run that did not fail."""
+        state = self.state()
+        if state in ("running", "finished"):
+            return None
+        facts = self.facts() if (self.folder / FACTS_FILE).exists() else Facts()
+        if facts.failure is not None:
+            return facts.failure
+        end = self.end()
+        stage = facts.stage or "start"
+        if state == "cancelled":
+            return Failure(stage=stage, kind="cancelled", message=f"Cancelled during {stage}.")
+        said = end.message if end and end.message else "The worker process disappeared."
+        return Failure(stage=stage, kind="crash", message=f"{said} It was at stage {stage}; worker.log has its output.")
+
+
+def open_recording(folder: Path) -> Recording:
+    """The recording in `folder`; raises RecordingError when it is none."""
+    if not (folder / SETTINGS_FILE).is_file():
+        raise RecordingError(f"{folder} is not a recording: it has no {SETTINGS_FILE}. Make one with `explorer run`.")
+    return Recording(folder)
+
+
+def create_recording(folder: Path, settings: RunSettings) -> Recording:
+    """Makes the folder with its settings.json; raises RecordingError when it already holds a recording."""
+    if (folder / SETTINGS_FILE).exists():
+        raise RecordingError(f"{folder} already holds a recording; choose another folder or delete it first.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise RecordingError(f"Cannot make {folder}: {problem.strerror}. Choose a folder that you may write.") from None
+    write_json(folder / SETTINGS_FILE, settings.to_json())
+    return Recording(folder)
+
+
+def facts_to_json(facts: Facts) -> dict[str, Any]:
+    """A plain dictionary that `facts_from_json` reads back."""
+    return dataclasses.asdict(facts)
+
+
+def facts_from_json(fields: Mapping[str, Any], path: Path) -> Facts:
+    """Facts from a dictionary; `path` is named in errors. A newer format version raises RecordingError."""
+    version = fields.get("format_version")
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        raise RecordingError(
+            f"{path} has format version {version!r} and this program reads up to {FORMAT_VERSION}; update the program."
+        )
+    try:
+        parts = {name: kind(**fields[name]) for name, kind in _PARTS.items() if fields.get(name) is not None}
+        return Facts(**{**fields, **parts})
+    except TypeError as problem:
+        raise RecordingError(f"{path} is malformed: {problem}. Record the run again.") from None
+
+
+def write_json(path: Path, fields: Mapping[str, Any]) -> None:
+    """Writes a JSON file in one step: a reader sees the old content or the new, never half of it."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(json.dumps(fields, indent=1), encoding="utf-8")
+    draft.replace(path)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RecordingError(f"{path} is missing; the recording is incomplete.") from None
+    except (ValueError, OSError) as problem:
+        raise RecordingError(f"{path} cannot be read ({problem}); the recording is damaged.") from None
+    if not isinstance(fields, dict):
+        raise RecordingError(f"{path} holds {type(fields).__name__} where an object belongs; the recording is damaged.")
+    return fields
+
+
+def _is_alive(process_id: int | None) -> bool:
+    if process_id is None:
+        return False
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

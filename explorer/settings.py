@@ -1,0 +1,261 @@
+"""Which settings can a person choose, and which of them exclude each other?
+
+Everything here is plain Python, so that the page, the command line and the engine share one definition.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from explorer.errors import SettingsError
+
+Mode = Literal["eager", "compile", "cuda_graph", "compile_cuda_graph", "reduce_overhead"]
+Phase = Literal["decode", "prefill"]
+Dtype = Literal["bfloat16", "float16", "float32"]
+Device = Literal["cuda", "cpu"]
+AttentionBackend = Literal["auto", "flash", "efficient", "cudnn", "math"]
+CompileScope = Literal["model", "layer"]
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+COMPILED_MODES: frozenset[Mode] = frozenset({"compile", "compile_cuda_graph", "reduce_overhead"})
+GRAPH_MODES: frozenset[Mode] = frozenset({"cuda_graph", "compile_cuda_graph", "reduce_overhead"})
+BYTES_OF_DTYPE: Mapping[str, int] = MappingProxyType({"bfloat16": 2, "float16": 2, "float32": 4})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelShape:
+    """The sizes of one decoder-only transformer, named as in this field; counts and elements, no bytes."""
+
+    name: str
+    layer_count: int
+    hidden_size: int
+    query_head_count: int
+    kv_head_count: int
+    head_size: int
+    mlp_size: int
+    vocab_size: int
+    rope_theta: float = 1e6
+    norm_epsilon: float = 1e-6
+    tied_embeddings: bool = True
+
+    @property
+    def parameter_count(self) -> int:
+        """Number of weights, as the engine allocates them (a tied embedding counts once)."""
+        query_size = self.query_head_count * self.head_size
+        kv_size = self.kv_head_count * self.head_size
+        attention = self.hidden_size * (2 * query_size + 2 * kv_size) + 2 * self.head_size
+        mlp = 3 * self.hidden_size * self.mlp_size
+        layer = attention + mlp + 2 * self.hidden_size
+        embeddings = self.vocab_size * self.hidden_size * (1 if self.tied_embeddings else 2)
+        return self.layer_count * layer + embeddings + self.hidden_size
+
+    def weight_bytes(self, dtype: Dtype) -> int:
+        """Bytes of all weights at that dtype."""
+        return self.parameter_count * BYTES_OF_DTYPE[dtype]
+
+    def kv_bytes_per_token(self, dtype: Dtype) -> int:
+        """Bytes of the keys and values of one token over all layers."""
+        return 2 * self.layer_count * self.kv_head_count * self.head_size * BYTES_OF_DTYPE[dtype]
+
+
+def _qwen3(name: str, layers: int, hidden: int, heads: int, mlp: int, tied: bool) -> ModelShape:
+    return ModelShape(
+        name=name,
+        layer_count=layers,
+        hidden_size=hidden,
+        query_head_count=heads,
+        kv_head_count=8,
+        head_size=128,
+        mlp_size=mlp,
+        vocab_size=151936,
+        tied_embeddings=tied,
+    )
+
+
+TINY = ModelShape(
+    name="tiny",
+    layer_count=4,
+    hidden_size=128,
+    query_head_count=4,
+    kv_head_count=2,
+    head_size=32,
+    mlp_size=384,
+    vocab_size=1024,
+)
+
+MODEL_SHAPES: Mapping[str, ModelShape] = MappingProxyType(
+    {
+        shape.name: shape
+        for shape in (
+            TINY,
+            _qwen3("qwen3-0.6b", 28, 1024, 16, 3072, True),
+            _qwen3("qwen3-1.7b", 28, 2048, 16, 6144, True),
+            _qwen3("qwen3-4b", 36, 2560, 32, 9728, True),
+            _qwen3("qwen3-8b", 36, 4096, 32, 12288, False),
+        )
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """Everything a person may choose for one run; saved as JSON beside what the run measured.
+
+    `context_tokens` is how many tokens each row has before the step, `cache_tokens` how many the KV cache has
+    room for; a prefill run processes `context_tokens` new tokens a row into an empty cache.
+    """
+
+    model: str = "tiny"
+    weights_folder: str | None = None
+    device: Device = "cpu"
+    dtype: Dtype = "bfloat16"
+    phase: Phase = "decode"
+    batch_size: int = 1
+    context_tokens: int = 500
+    cache_tokens: int = 1024
+    mode: Mode = "eager"
+    attention: AttentionBackend = "auto"
+    joined_projections: bool = False
+    compile_scope: CompileScope = "model"
+    autotune: bool = False
+    warmup_steps: int = 5
+    measured_steps: int = 30
+    profiled_steps: int = 3
+    seed: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dictionary that `from_json` reads back."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> RunSettings:
+        """Settings from a dictionary; raises SettingsError for unknown fields, wrong types and unknown choices."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        unknown = sorted(set(fields) - known)
+        if unknown:
+            raise SettingsError(f"Unknown setting {', '.join(unknown)}. Known are: {', '.join(sorted(known))}.")
+        settings = cls(**fields)
+        problems = _malformed(settings)
+        if problems:
+            raise SettingsError(" ".join(problems))
+        return settings
+
+    @property
+    def title(self) -> str:
+        """A short name such as `qwen3-0.6b · batch 1 · compile + CUDA graph`, what differs most coming last."""
+        parts = [self.model, f"batch {self.batch_size}"]
+        if self.phase == "prefill":
+            parts.append(f"prefill {self.context_tokens}")
+        parts.append(MODE_LABELS[self.mode])
+        extras = [
+            label
+            for chosen, label in (
+                (self.joined_projections, "joined"),
+                (self.autotune, "autotuned"),
+                (self.attention != "auto", f"{self.attention} attention"),
+            )
+            if chosen
+        ]
+        return " · ".join([*parts, *extras])
+
+
+MODE_LABELS: Mapping[Mode, str] = MappingProxyType(
+    {
+        "eager": "eager",
+        "compile": "compile",
+        "cuda_graph": "CUDA graph",
+        "compile_cuda_graph": "compile + CUDA graph",
+        "reduce_overhead": "reduce-overhead",
+    }
+)
+
+_CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "device": get_args(Device),
+        "dtype": get_args(Dtype),
+        "phase": get_args(Phase),
+        "mode": get_args(Mode),
+        "attention": get_args(AttentionBackend),
+        "compile_scope": get_args(CompileScope),
+    }
+)
+_LIMITS: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {
+        "batch_size": (1, 4096),
+        "context_tokens": (1, 131072),
+        "cache_tokens": (1, 131072),
+        "warmup_steps": (0, 1000),
+        "measured_steps": (1, 10000),
+        "profiled_steps": (1, 20),
+        "seed": (0, 2**31 - 1),
+    }
+)
+
+
+def _malformed(settings: RunSettings) -> list[str]:
+    problems = []
+    for name, choices in _CHOICES.items():
+        if getattr(settings, name) not in choices:
+            problems.append(f"{name} is {getattr(settings, name)!r}; choose one of {', '.join(choices)}.")
+    for name, (low, high) in _LIMITS.items():
+        value = getattr(settings, name)
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            problems.append(f"{name} is {value!r}; choose a whole number from {low:,} to {high:,}.")
+    for name, kind in (("joined_projections", bool), ("autotune", bool), ("weights_folder", str | None)):
+        value = getattr(settings, name)
+        if not isinstance(value, kind):
+            problems.append(
+                f"{name} is {value!r}; choose {'a folder' if name == 'weights_folder' else 'true or false'}."
+            )
+    if settings.model not in MODEL_SHAPES and settings.weights_folder is None:
+        problems.append(f"model is {settings.model!r}; choose one of {', '.join(MODEL_SHAPES)}.")
+    return problems
+
+
+def refusals(settings: RunSettings) -> list[str]:
+    """Why these settings cannot run, one sentence a reason; empty when they can.
+
+    Knows only what follows from the settings themselves: whether this machine has the GPU or the memory is the
+    engine's to find out.
+    """
+    problems = _malformed(settings)
+    if problems:
+        return problems
+    if settings.device == "cpu":
+        problems += _cpu_refusals(settings)
+    if settings.autotune and settings.mode not in COMPILED_MODES:
+        problems.append(f"Autotuning chooses kernels while compiling; mode {settings.mode} does not compile.")
+    if settings.compile_scope == "layer" and settings.mode == "reduce_overhead":
+        problems.append("Per-layer reduce-overhead would record one graph a layer and call; compile the whole model.")
+    needed = settings.context_tokens + (1 if settings.phase == "decode" else 0)
+    if needed > settings.cache_tokens:
+        problems.append(
+            f"The step needs room for {needed:,} tokens a row and the cache has {settings.cache_tokens:,}; "
+            "raise cache_tokens or lower context_tokens."
+        )
+    if settings.attention in ("flash", "cudnn") and settings.dtype == "float32":
+        problems.append(f"The {settings.attention} attention backend takes bfloat16 or float16, not float32.")
+    return problems
+
+
+def _cpu_refusals(settings: RunSettings) -> list[str]:
+    problems = []
+    if settings.mode in GRAPH_MODES:
+        problems.append(f"Mode {MODE_LABELS[settings.mode]} records CUDA graphs, which need a CUDA device.")
+    if settings.attention in ("cudnn", "efficient"):
+        problems.append(f"The {settings.attention} attention backend has no CPU kernel; choose auto, flash or math.")
+    if settings.autotune:
+        problems.append("Autotuning times GPU kernels against each other; it needs a CUDA device.")
+    return problems
+
+
+def validated(settings: RunSettings) -> RunSettings:
+    """The same settings, or a SettingsError with every reason why they cannot run."""
+    problems = refusals(settings)
+    if problems:
+        raise SettingsError(" ".join(problems))
+    return settings
