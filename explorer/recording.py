@@ -227,6 +227,10 @@ class Recording:
         """What was measured; raises RecordingError when missing, malformed or of a newer format version."""
         return facts_from_json(_read_json(self.folder / FACTS_FILE), self.folder / FACTS_FILE)
 
+    def facts_so_far(self) -> Facts:
+        """The facts, or empty ones for a worker that ended before it wrote any."""
+        return self.facts() if (self.folder / FACTS_FILE).exists() else Facts()
+
     def end(self) -> End | None:
         """How the process ended, or None while it runs or when nobody saw it end."""
         path = self.folder / END_FILE
@@ -255,7 +259,7 @@ class Recording:
         state = self.state()
         if state in ("running", "finished"):
             return None
-        facts = self.facts() if (self.folder / FACTS_FILE).exists() else Facts()
+        facts = self.facts_so_far()
         if facts.failure is not None:
             return facts.failure
         end = self.end()
