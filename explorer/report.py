@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import pandas as pd
 
-Unit = Literal["ns", "bytes", "count", "ratio", "times", "per_s", "bytes_per_s", "flops_per_s", "tokens_per_s", "text"]
+from explorer.units import Number, Unit
+
 Better = Literal["lower", "higher"]
-Number = int | float
 
 
 @dataclass(frozen=True)

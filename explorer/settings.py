@@ -173,7 +173,7 @@ MODE_LABELS: Mapping[Mode, str] = MappingProxyType(
     }
 )
 
-_CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "device": get_args(Device),
         "dtype": get_args(Dtype),
@@ -198,7 +198,7 @@ _LIMITS: Mapping[str, tuple[int, int]] = MappingProxyType(
 
 def _malformed(settings: RunSettings) -> list[str]:
     problems = []
-    for name, choices in _CHOICES.items():
+    for name, choices in CHOICES.items():
         if getattr(settings, name) not in choices:
             problems.append(f"{name} is {getattr(settings, name)!r}; choose one of {', '.join(choices)}.")
     for name, (low, high) in _LIMITS.items():
@@ -251,6 +251,11 @@ def _cpu_refusals(settings: RunSettings) -> list[str]:
     if settings.autotune:
         problems.append("Autotuning times GPU kernels against each other; it needs a CUDA device.")
     return problems
+
+
+def default_cache_tokens(context_tokens: int) -> int:
+    """Room for the context and a step more: the next power of two, at least 1,024 tokens a row."""
+    return max(1024, 1 << context_tokens.bit_length())
 
 
 def validated(settings: RunSettings) -> RunSettings:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
-from explorer.report import Number, Unit
+Unit = Literal["ns", "bytes", "count", "ratio", "times", "per_s", "bytes_per_s", "flops_per_s", "tokens_per_s", "text"]
+Number = int | float
 
 UNKNOWN = "–"
 _TIME = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))

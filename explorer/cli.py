@@ -1,0 +1,237 @@
+"""The same answers without a browser: `explorer run, report, compare, buckets, presets`.
+
+Answers go to standard output, progress and errors to standard error. Analyses are imported inside their commands:
+`explorer run` works on a machine that has torch and numpy only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from explorer.capture_sizes import LARGEST_SIZE, RULES, Padding, pad, sglang_sizes, vllm_sizes
+from explorer.errors import ExplorerError, RunError, SettingsError
+from explorer.launch import JobStatus, Launcher, default_device
+from explorer.recording import STAGE_LABELS
+from explorer.settings import CHOICES, MODEL_SHAPES, RunSettings, default_cache_tokens
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code; a person's mistake is one line on standard error."""
+    chosen = _parser().parse_args(arguments)
+    try:
+        code: int = chosen.command(chosen)
+    except ExplorerError as problem:
+        print(f"explorer: {problem}", file=sys.stderr)
+        return problem.exit_code
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="explorer", description="Where does a model's step spend its time?")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_run(commands.add_parser("run", help="run a model and record it"))
+    _add_report(commands.add_parser("report", help="what a recording or a trace file shows"))
+    _add_compare(commands.add_parser("compare", help="two recordings or traces side by side"))
+    _add_buckets(commands.add_parser("buckets", help="an engine's CUDA-graph batch sizes, and padding to them"))
+    presets = commands.add_parser("presets", help="the models that can be run")
+    presets.set_defaults(command=_presets)
+    return parser
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    defaults = RunSettings()
+    parser.set_defaults(command=_run)
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the recording's folder, made new")
+    parser.add_argument("--model", default=defaults.model, help=f"one of {', '.join(MODEL_SHAPES)}")
+    parser.add_argument("--weights", metavar="DIR", help="a Hugging Face folder instead of random weights")
+    parser.add_argument("--device", choices=CHOICES["device"], help="cuda where there is a GPU")
+    for name in ("dtype", "phase", "mode", "attention", "compile-scope"):
+        field = name.replace("-", "_")
+        parser.add_argument(f"--{name}", choices=CHOICES[field], default=getattr(defaults, field))
+    parser.add_argument("--batch", type=int, default=defaults.batch_size, help="rows (sequences) of a step")
+    parser.add_argument("--context", type=int, default=defaults.context_tokens, help="tokens a row has before the step")
+    parser.add_argument("--cache", type=int, help="tokens a row has room for; follows from --context")
+    parser.add_argument("--joined-projections", action="store_true", help="q, k, v in one product; gate, up in one")
+    parser.add_argument("--autotune", action="store_true", help="time kernel variants while compiling")
+    parser.add_argument("--warmup-steps", type=int, default=defaults.warmup_steps)
+    parser.add_argument("--measured-steps", type=int, default=defaults.measured_steps)
+    parser.add_argument("--profiled-steps", type=int, default=defaults.profiled_steps)
+    parser.add_argument("--seed", type=int, default=defaults.seed)
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    settings = RunSettings.from_json(
+        {
+            "weights_folder": chosen.weights,
+            "device": chosen.device or default_device(),
+            "batch_size": chosen.batch,
+            "context_tokens": chosen.context,
+            "cache_tokens": chosen.cache or default_cache_tokens(chosen.context),
+            **{
+                name: getattr(chosen, name)
+                for name in (
+                    *("model", "dtype", "phase", "mode", "attention", "compile_scope", "joined_projections"),
+                    *("autotune", "warmup_steps", "measured_steps", "profiled_steps", "seed"),
+                )
+            },
+        }
+    )
+    launcher = Launcher()
+    run_id = launcher.submit(settings, chosen.out)
+    try:
+        status = _follow(launcher, run_id)
+    except KeyboardInterrupt:
+        launcher.cancel(run_id)
+        launcher.wait(run_id, 5)
+        raise
+    if status.state != "finished":
+        raise RunError(f"The run {status.state}: {status.message} The recording is in {chosen.out}.")
+    print(chosen.out)
+    return 0
+
+
+def _follow(launcher: Launcher, run_id: str) -> JobStatus:
+    from explorer.units import text
+
+    told: set[str] = set()
+    for status in launcher.follow(run_id):
+        if status.place_in_queue and "queue" not in told:
+            told.add("queue")
+            print("waiting for the device: another run is measuring on it", file=sys.stderr)
+        for stage in status.stages:
+            if stage.state == "finished" and stage.stage not in told:
+                told.add(stage.stage)
+                print(f"{STAGE_LABELS[stage.stage]:<12} {text(stage.elapsed_ns, 'ns'):>10}", file=sys.stderr)
+        for note in status.notes:
+            if note not in told:
+                told.add(note)
+                print(f"note: {note}", file=sys.stderr)
+    return status
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=_report)
+    parser.add_argument("path", type=Path, metavar="RECORDING_OR_TRACE")
+    _add_window_and_json(parser)
+
+
+def _add_compare(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=_compare)
+    parser.add_argument("a", type=Path, metavar="A")
+    parser.add_argument("b", type=Path, metavar="B")
+    _add_window_and_json(parser)
+
+
+def _add_window_and_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--window", choices=("steps", "trace"), help="steps where there are any")
+    parser.add_argument("--json", action="store_true")
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    from explorer import command_line_reports as reports
+
+    if chosen.json:
+        _print_json(reports.report_object(chosen.path, chosen.window))
+    else:
+        print(reports.report_text(chosen.path, chosen.window))
+    return 0
+
+
+def _compare(chosen: argparse.Namespace) -> int:
+    from explorer import command_line_reports as reports
+
+    if chosen.json:
+        _print_json(reports.compare_object(chosen.a, chosen.b, chosen.window))
+    else:
+        print(reports.compare_text(chosen.a, chosen.b, chosen.window))
+    return 0
+
+
+def _add_buckets(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=_buckets)
+    parser.add_argument("--rule", choices=sorted(RULES), action="append", help="may be given more than once")
+    parser.add_argument("--max", type=int, metavar="M", help="the largest size")
+    parser.add_argument("--max-num-seqs", type=int, metavar="N", help="vLLM: the running limit")
+    parser.add_argument("--batched-tokens", type=int, metavar="N", help="vLLM: the batched-token limit")
+    parser.add_argument("--request-pool", type=int, metavar="N", help="SGLang: the request pool's size")
+    parser.add_argument("--batch", type=int, nargs="+", default=[], metavar="N", help="batches to pad")
+    parser.add_argument("--json", action="store_true")
+
+
+def _buckets(chosen: argparse.Namespace) -> int:
+    lists = [(rule, _sizes(rule, chosen)) for rule in dict.fromkeys(chosen.rule or ["vllm"])]
+    padded = [(rule, pad(batch, sizes)) for rule, sizes in lists for batch in chosen.batch]
+    if chosen.json:
+        _print_json(
+            {
+                "lists": [{"rule": rule, "sizes": list(sizes)} for rule, sizes in lists],
+                "batches": [_padding_object(rule, padding) for rule, padding in padded],
+            }
+        )
+        return 0
+    for rule, sizes in lists:
+        print(f"{rule}: {len(sizes)} sizes: {' '.join(map(str, sizes))}")
+    for rule, padding in padded:
+        print(f"{rule}: {_padding_sentence(padding)}")
+    return 0
+
+
+def _sizes(rule: str, chosen: argparse.Namespace) -> tuple[int, ...]:
+    for name in ("max", "max_num_seqs", "batched_tokens", "request_pool"):
+        value = getattr(chosen, name)
+        if value is not None and not 1 <= value <= LARGEST_SIZE:
+            raise SettingsError(f"--{name.replace('_', '-')} is {value}; choose from 1 to {LARGEST_SIZE:,}.")
+    if rule == "vllm":
+        return vllm_sizes(chosen.max, max_num_seqs=chosen.max_num_seqs, batched_token_limit=chosen.batched_tokens)
+    if chosen.max is None:
+        raise SettingsError(f"The {rule} list needs its largest size: give --max.")
+    if rule == "sglang":
+        return sglang_sizes(chosen.max, request_pool_size=chosen.request_pool)
+    return RULES[rule](chosen.max)
+
+
+def _padding_object(rule: str, padding: Padding) -> dict[str, Any]:
+    waste_ratio = padding.waste_ratio
+    return {
+        "rule": rule,
+        "batch": padding.batch,
+        "bucket": padding.bucket,
+        "padding": None if padding.bucket is None else padding.rows,
+        "waste_ratio": None if waste_ratio is None else round(waste_ratio, 4),
+    }
+
+
+def _padding_sentence(padding: Padding) -> str:
+    from explorer.units import text
+
+    if padding.bucket is None:
+        return f"{padding.batch} is above the largest size: it runs without a graph"
+    return f"{padding.batch} → {padding.bucket}, {padding.rows} padded rows, {text(padding.waste_ratio, 'ratio')}"
+
+
+def _presets(chosen: argparse.Namespace) -> int:
+    for shape in MODEL_SHAPES.values():
+        sizes = {name: value for name, value in dataclasses.asdict(shape).items() if name != "name"}
+        billions = shape.parameter_count / 1e9
+        print(f"{shape.name:<12} {billions:.3f} billion parameters, {json.dumps(sizes)}")
+    return 0
+
+
+def _print_json(value: object) -> None:
+    json.dump(value, sys.stdout, indent=1)
+    print()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
