@@ -1,0 +1,81 @@
+"""The worker process: `python -m explorer.engine FOLDER` makes the run that FOLDER/settings.json asks for.
+
+Standard output carries progress lines and nothing else; whatever a library prints goes to FOLDER/worker.log. Exit
+code 0: the run finished. 1: it failed, and facts.json says where and why.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+from explorer.engine.journal import Journal
+from explorer.errors import ExplorerError
+from explorer.recording import LOG_FILE, Progress, Recording, open_recording
+from explorer.settings import COMPILED_MODES, RunSettings, validated
+
+_CACHE_VARIABLES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
+
+
+def main(arguments: list[str]) -> int:
+    """Makes one run; returns the exit code, or leaves by an exception that `_record_uncaught` writes down."""
+    if len(arguments) != 1:
+        print("usage: python -m explorer.engine FOLDER", file=sys.stderr)
+        return 2
+    try:
+        recording = open_recording(Path(arguments[0]))
+        settings = recording.settings()
+    except ExplorerError as problem:
+        print(Progress(kind="failed", text=str(problem)).to_line(), flush=True)
+        return 1
+    journal = Journal(recording.folder, _divert_output(recording), settings.title)
+    _record_uncaught(journal)
+    with tempfile.TemporaryDirectory(prefix="kernel-explorer-") as cache_folder:
+        _separate_compile_caches(settings, Path(cache_folder), journal)
+        from explorer.engine.run import run  # torch comes in here, after output and caches are where they belong
+
+        run(validated(settings), recording.folder, journal)
+    return 0
+
+
+def _divert_output(recording: Recording) -> TextIO:
+    """Sends file descriptors 1 and 2 to worker.log; returns the original standard output."""
+    progress = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    log = os.open(recording.folder / LOG_FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    sys.stdout.flush()
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.close(log)
+    return progress
+
+
+def _separate_compile_caches(settings: RunSettings, folder: Path, journal: Journal) -> None:
+    """Gives this run empty Inductor and Triton caches, so that its cold start is cold; the user's own stay in force."""
+    if settings.mode not in COMPILED_MODES:
+        return
+    for variable in _CACHE_VARIABLES:
+        if variable in os.environ:
+            journal.note(f"{variable} was set, so compiling may have reused earlier results.")
+        else:
+            os.environ[variable] = str(folder / variable.lower())
+
+
+def _record_uncaught(journal: Journal) -> None:
+    """Makes an exception that nobody handles leave a failure in the facts; Python then exits with code 1."""
+
+    def record(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        sys.__excepthook__(kind, error, trace)
+        if isinstance(error, Exception):
+            from explorer.engine.failures import failure_of
+
+            journal.fail(failure_of(error, journal.facts.stage or "start"))
+
+    sys.excepthook = record
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,158 @@
+"""Does the step that is measured still compute the model?
+
+The reference is the plain eager model in float32, TF32 off, on the same weights (rounded to the run's dtype, as both
+sides hold them) and the same inputs. Both sides take several steps; each feeds the token that the *reference* found
+most likely, so that one disagreement does not put the two on different texts. The cache is compared afterwards.
+
+    logits error     largest over the steps of ‖out − reference‖ / ‖reference‖, over all compared rows
+    KV cache error   the same ratio over every written key and value
+    token agreement  share of rows and steps with the same most likely token; reported, not judged: with random
+                     weights the two best of 150,000 tokens may be closer than a rounding
+
+The limits allow a dozen roundings of the dtype (relative size 2⁻⁸ bfloat16, 2⁻¹¹ float16, 2⁻²⁴ float32) in a row
+through the layers; a wrong mask, position or stale input is off by tens of percent.
+"""
+
+# ruff: noqa: N803, N815 - tensors carry their shape letters, arguments and fields too
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import torch
+
+from explorer.engine.attention import AttentionPolicy, efficient_takes_grouped_heads
+from explorer.engine.environment import free_memory_bytes
+from explorer.engine.model import Qwen3
+from explorer.engine.weights import WeightSource, build_model
+from explorer.engine.workload import Step, Workload, fill_context
+from explorer.recording import Correctness
+from explorer.settings import Dtype
+
+ERROR_LIMITS: Mapping[Dtype, float] = MappingProxyType({"bfloat16": 0.05, "float16": 0.01, "float32": 1e-4})
+STEP_COUNT = 8
+_REFERENCE_TOKENS = 32768
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What float32 says about the first rows of a workload; tensors on the CPU, float32.
+
+    `tokens_TBL` are the inputs of the T steps, `logits_TBV` their answers, `caches` the written part of every
+    layer's keys, then values, as rows × tokens × heads × head size.
+    """
+
+    tokens_TBL: torch.Tensor
+    logits_TBV: torch.Tensor
+    caches: list[torch.Tensor]
+
+    @property
+    def row_count(self) -> int:
+        return self.tokens_TBL.shape[1]
+
+
+def reference_of(workload: Workload) -> Reference:
+    """Runs the reference and frees it; on a GPU it takes four bytes a weight while it runs."""
+    token_count = workload.context_BT.shape[1] + workload.tokens_BL.shape[1]
+    row_count = min(workload.settings.batch_size, max(1, _REFERENCE_TOKENS // token_count))
+    model = _float32_model(workload)
+    model.allocate_cache(row_count, token_count)
+    if workload.context_BT.shape[1]:
+        fill_context(model, workload.context_BT[:row_count])
+    positions_B = workload.positions_B[:row_count]
+    tokens_BL = workload.tokens_BL[:row_count]
+    tokens, logits = [], []
+    for _ in range(STEP_COUNT):
+        tokens.append(tokens_BL.cpu())
+        logits_BV = model.next_logits(tokens_BL, positions_B)
+        logits.append(logits_BV.cpu())
+        tokens_BL = _with_last_token(tokens_BL, logits_BV.argmax(-1))
+    return Reference(torch.stack(tokens), torch.stack(logits), written_caches(model, row_count, token_count))
+
+
+def reference_bytes(workload: Workload) -> int:
+    """Device memory that the reference's weights need."""
+    return workload.source.shape.weight_bytes("float32")
+
+
+def reference_fits(workload: Workload) -> bool:
+    """Whether the device has room for the reference beside the model."""
+    free = free_memory_bytes(workload.device)
+    return free is None or reference_bytes(workload) * 9 // 8 <= free
+
+
+def compare(workload: Workload, step: Step, reference: Reference, note: str) -> Correctness:
+    """Takes the reference's steps with `step`, all rows of the workload included, and compares the first rows."""
+    rows = reference.row_count
+    errors, agreements = [], []
+    for tokens_BL, expected_BV in zip(reference.tokens_TBL, reference.logits_TBV, strict=True):
+        inputs_BL = workload.tokens_BL.clone()
+        inputs_BL[:rows] = tokens_BL.to(workload.device)
+        logits_BV = step(inputs_BL, workload.positions_B)[:rows].float().cpu()
+        errors.append(_error_ratio([logits_BV], [expected_BV]))
+        agreements.append((logits_BV.argmax(-1) == expected_BV.argmax(-1)).float().mean().item())
+    token_count = reference.caches[0].shape[1]
+    kv_error = _error_ratio(written_caches(workload.model, rows, token_count), reference.caches)
+    limit = ERROR_LIMITS[workload.settings.dtype]
+    return Correctness(
+        logits_error_ratio=max(errors),
+        kv_cache_error_ratio=kv_error,
+        token_agreement_ratio=sum(agreements) / len(agreements),
+        compared_token_count=len(agreements) * rows,
+        error_limit_ratio=limit,
+        passed=max(errors) <= limit and kv_error <= limit,
+        note=note,
+    )
+
+
+def written_caches(model: Qwen3, row_count: int, token_count: int) -> list[torch.Tensor]:
+    """The first tokens of the first rows of every layer's keys and values, float32 on the CPU, rows × tokens × …"""
+    cache_tokens = len(model.cache_positions_S)
+    caches = []
+    for attention in model.attentions():
+        for cache_CKD in (attention.k_cache_CKD, attention.v_cache_CKD):
+            cache_BSKD = cache_CKD.view(-1, cache_tokens, *cache_CKD.shape[1:])
+            caches.append(cache_BSKD[:row_count, :token_count].float().cpu())
+    return caches
+
+
+def _float32_model(workload: Workload) -> Qwen3:
+    on_gpu = workload.device.type == "cuda"
+    policy = AttentionPolicy(
+        # Float32 has no flash kernel on a GPU, and math would hold every score of a long prompt.
+        backend="efficient" if on_gpu else "auto",
+        repeats_heads=on_gpu and not efficient_takes_grouped_heads(),
+    )
+    return build_model(_InFloat32(workload.source), policy)
+
+
+class _InFloat32:
+    """A source's weights, rounded to the run's dtype and held in float32."""
+
+    def __init__(self, source: WeightSource) -> None:
+        self.shape = source.shape
+        self._source = source
+
+    def tensor(self, name: str, size: torch.Size) -> torch.Tensor:
+        return self._source.tensor(name, size).float()
+
+
+def _with_last_token(tokens_BL: torch.Tensor, last_B: torch.Tensor) -> torch.Tensor:
+    tokens_BL = tokens_BL.clone()
+    tokens_BL[:, -1] = last_B
+    return tokens_BL
+
+
+def _error_ratio(found: list[torch.Tensor], expected: list[torch.Tensor]) -> float:
+    """‖found − expected‖ / ‖expected‖ over all tensors; NaN when either holds one, which passes no limit."""
+    squares = _sum(lambda pair: (pair[0] - pair[1]).double().square().sum().item(), found, expected)
+    norms = _sum(lambda pair: pair[1].double().square().sum().item(), found, expected)
+    return float((squares / norms) ** 0.5)
+
+
+def _sum(
+    term: Callable[[tuple[torch.Tensor, torch.Tensor]], float], found: list[torch.Tensor], expected: list[torch.Tensor]
+) -> float:
+    return sum(term(pair) for pair in zip(found, expected, strict=True))

@@ -1,0 +1,62 @@
+"""What kind of failure was that, and how is it said in a sentence or two?
+
+The kinds are those of `recording.Failure`. Texts of PyTorch are matched by fragments that have been stable from
+torch 2.9 on; what is not recognised is a crash whose traceback stands in worker.log.
+"""
+
+from __future__ import annotations
+
+import re
+
+import torch
+
+from explorer.errors import ExplorerError
+from explorer.recording import Failure
+
+_UNSUPPORTED_TEXTS = (
+    (
+        "No available kernel",
+        "The attention backend that was asked for refuses these inputs on this device; choose auto.",
+    ),
+    (
+        "compiler",
+        "torch.compile found no working compiler on this machine; install one (g++ for the CPU) or choose eager.",
+    ),
+    ("Cannot find a working triton", "torch.compile needs Triton for this GPU; install it or choose an eager mode."),
+    ("not implemented for", "This device has no kernel for the chosen dtype."),
+    ("capturing", "The step could not be captured as a CUDA graph; choose a mode without one."),
+)
+_ASKED = re.compile(r"[Tt]ried to allocate ([\d.]+ \w+)")
+_FREE = re.compile(r"of which ([\d.]+ \w+) is free")
+
+
+class OutOfMemoryError(ExplorerError):
+    """Known before trying: the device cannot hold what these settings need."""
+
+
+def failure_of(error: BaseException, stage: str) -> Failure:
+    """The Failure to record for an error that ended a run at `stage`."""
+    if isinstance(error, (OutOfMemoryError, torch.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(
+        error
+    ):
+        return Failure(stage=stage, kind="out_of_memory", message=_memory_message(error, stage))
+    if isinstance(error, ExplorerError):
+        return Failure(stage=stage, kind="unsupported", message=str(error))
+    first_line = (str(error).strip().splitlines() or ["no message"])[0]
+    for fragment, meaning in _UNSUPPORTED_TEXTS:
+        if isinstance(error, RuntimeError) and fragment in str(error):
+            return Failure(stage=stage, kind="unsupported", message=f"{meaning} PyTorch said: {first_line}")
+    message = f"{type(error).__name__} during {stage}: {first_line} The traceback is in worker.log."
+    return Failure(stage=stage, kind="crash", message=message)
+
+
+def _memory_message(error: BaseException, stage: str) -> str:
+    if isinstance(error, ExplorerError):
+        return str(error)
+    asked, free = _ASKED.search(str(error)), _FREE.search(str(error))
+    parts = [f"Memory ran out during {stage}"]
+    if asked:
+        parts.append(f" when {asked[1]} more were asked for")
+    if free:
+        parts.append(f" and {free[1]} were free")
+    return "".join(parts) + ". Choose a smaller model, batch or cache."

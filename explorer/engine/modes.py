@@ -1,0 +1,130 @@
+"""How is the same step run: eagerly, compiled, as a CUDA graph, or both?
+
+Every mode gives a `Step` with the same meaning; what differs is who submits the work. Preparing a step is its cold
+start, and each part of it is timed apart:
+
+    first_call_ns       the first call, from an idle device to logits; with compilation where the mode compiles
+    compile_ns          the part of the first call that its repetition does not need
+    capture_ns          recording the graph, after the first call; PyTorch's graph trees do it on the second call
+    graph_memory_bytes  what free device memory lost by capturing: the graph's pool and the executable graph
+
+The kernels of the eager step have run before (the context was prefilled, the correctness checked), so an eager first
+call pays for new shapes only.
+"""
+
+# ruff: noqa: N803 - tensors carry their shape letters
+
+from __future__ import annotations
+
+import time
+
+import torch
+from torch import nn
+
+from explorer.engine.attention import under_backend
+from explorer.engine.clock import host_ns
+from explorer.engine.model import StepInputs, run_layer
+from explorer.engine.workload import Step, Workload
+from explorer.errors import SettingsError
+from explorer.recording import ColdStart
+from explorer.settings import COMPILED_MODES, RunSettings
+
+_SIDE_STREAM_CALL_COUNT = 3
+
+
+def prepare(workload: Workload) -> tuple[Step, ColdStart]:
+    """The step in the chosen mode, ready to be called, and what it cost to get there."""
+    mode = workload.settings.mode
+    step = compiled_step(workload) if mode in COMPILED_MODES else workload.model.next_logits
+    calls_ns = [_call_ns(step, workload) for _ in range(3 if mode in COMPILED_MODES else 1)]
+    compile_ns = max(0, calls_ns[0] - calls_ns[-1]) if mode in COMPILED_MODES else None
+    capture_ns = max(0, calls_ns[1] - calls_ns[2]) if mode == "reduce_overhead" else None
+    graph_memory_bytes = None
+    if mode in ("cuda_graph", "compile_cuda_graph"):
+        graph = GraphStep(step, workload.tokens_BL, workload.positions_B)
+        step, capture_ns, graph_memory_bytes = graph, graph.capture_ns, graph.memory_bytes
+    cold_start = ColdStart(
+        first_call_ns=calls_ns[0],
+        compile_ns=compile_ns,
+        capture_ns=capture_ns,
+        graph_memory_bytes=graph_memory_bytes,
+    )
+    return step, cold_start
+
+
+def _call_ns(step: Step, workload: Workload) -> int:
+    return host_ns(lambda: step(workload.tokens_BL, workload.positions_B), workload.device)
+
+
+def compiled_step(workload: Workload) -> Step:
+    """The step under torch.compile: the whole model as one function, or one function that every layer shares."""
+    settings, model = workload.settings, workload.model
+    if settings.compile_scope == "layer":
+        backend = settings.attention
+
+        def run_layer_under_backend(layer: nn.Module, x_BLE: torch.Tensor, step: StepInputs) -> torch.Tensor:
+            with under_backend(backend):
+                return run_layer(layer, x_BLE, step)
+
+        model.run_layer = torch.compile(
+            run_layer_under_backend, fullgraph=True, dynamic=False, mode=_compile_mode(settings)
+        )
+        return model.next_logits
+    compiled = torch.compile(model.next_logits, fullgraph=True, dynamic=False, mode=_compile_mode(settings))
+    if settings.mode != "reduce_overhead":
+        return compiled
+
+    def step(tokens_BL: torch.Tensor, positions_B: torch.Tensor) -> torch.Tensor:
+        # From here on the logits of the call before may be overwritten.
+        torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
+        return compiled(tokens_BL, positions_B)
+
+    return step
+
+
+def _compile_mode(settings: RunSettings) -> str | None:
+    if settings.mode == "reduce_overhead":
+        return "max-autotune" if settings.autotune else "reduce-overhead"
+    return "max-autotune-no-cudagraphs" if settings.autotune else None
+
+
+class GraphStep:
+    """A step as a CUDA graph: new inputs are copied into the graph's own buffers, then it is replayed.
+
+    Rebinding instead of copying would replay the old inputs without an error. The logits it returns are the graph's
+    own buffer and last until the next call.
+    """
+
+    def __init__(self, step: Step, tokens_BL: torch.Tensor, positions_B: torch.Tensor) -> None:
+        self._tokens_BL = tokens_BL.clone()
+        self._positions_B = positions_B.clone()
+        self._warm_up(step)
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()  # so that the pool's growth is the graph's alone
+        free_bytes = torch.cuda.mem_get_info()[0]
+        start_ns = time.perf_counter_ns()
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph):
+            self._logits_BV = step(self._tokens_BL, self._positions_B)
+        torch.cuda.synchronize()
+        self.capture_ns = time.perf_counter_ns() - start_ns
+        self.memory_bytes = free_bytes - torch.cuda.mem_get_info()[0]
+
+    def __call__(self, tokens_BL: torch.Tensor, positions_B: torch.Tensor) -> torch.Tensor:
+        if tokens_BL.shape != self._tokens_BL.shape:
+            raise SettingsError(
+                f"The graph was captured for tokens of shape {tuple(self._tokens_BL.shape)}, not "
+                f"{tuple(tokens_BL.shape)}; capture another one for it."
+            )
+        # Both inputs in one kernel: a second small launch before every replay would be measured with it.
+        torch._foreach_copy_([self._tokens_BL, self._positions_B], [tokens_BL, positions_B])
+        self._graph.replay()
+        return self._logits_BV
+
+    def _warm_up(self, step: Step) -> None:
+        side_stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        side_stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side_stream):
+            for _ in range(_SIDE_STREAM_CALL_COUNT):
+                step(self._tokens_BL, self._positions_B)
+        torch.cuda.current_stream().wait_stream(side_stream)

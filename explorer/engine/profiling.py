@@ -1,0 +1,126 @@
+"""What does the profiler see in a few steps, and did it see all of it?
+
+One profiler session a process: later sessions can lose leading kernels. It is warmed up with discarded steps, then
+records, on one host thread:
+
+    [plain#0]  step#0  step#1 ...
+
+Each `step#i` encloses the call of the step and nothing else. In eager code (and around compiled layers) `layer#i`
+annotations stand inside it; a compiled model or a graph has no Python between its layers, so only the step's own
+remains. The host waits for the device *between* the annotations, by polling, so that no wait stands inside a step
+and none is blamed for the first gap of the next. `plain#0`, only before a replayed graph of eager code, is one eager
+step: the graph's kernels are the same in the same order, so its count is what is expected of a replay, and it names
+the operators that a replay does not have.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from torch.profiler import ProfilerActivity, profile, record_function
+
+from explorer.engine.clock import synchronize, wait_without_blocking_call
+from explorer.engine.steady import CountListener
+from explorer.engine.trace_counts import TraceCounts, count_trace
+from explorer.engine.workload import Step, Workload
+from explorer.recording import TRACE_FILE, Profile
+
+_DISCARDED_STEP_COUNT = 2
+INPUT_COPY_KERNEL_COUNT = 1
+"""Kernels that a graph step adds to the captured ones: both inputs are copied by one."""
+
+
+def profile_steps(
+    workload: Workload, step: Step, folder: Path, on_count: CountListener
+) -> tuple[list[int], TraceCounts]:
+    """Profiles the steps, writes the trace into `folder`; returns their latencies in ns and what the trace holds."""
+    latencies_ns = []
+    step_count = workload.settings.profiled_steps
+    session = _start_session(workload, step)
+    if workload.settings.mode == "cuda_graph":
+        _annotated(workload, workload.model.next_logits, "plain#0")
+    for index in range(step_count):
+        latencies_ns.append(_annotated(workload, step, f"step#{index}"))
+        on_count(index + 1, step_count)
+    session.stop_trace()
+    draft = folder / f".{TRACE_FILE}"  # the ending decides that the profiler compresses it
+    session.export_chrome_trace(str(draft))
+    draft.replace(folder / TRACE_FILE)
+    return latencies_ns, count_trace(read_events(folder / TRACE_FILE))
+
+
+def summarize(
+    workload: Workload, latencies_ns: list[int], steady_latencies_ns: list[int], counts: TraceCounts
+) -> Profile:
+    """The Profile of a run: slowdown against the steady steps, kernels a step, and whether any are missing."""
+    expected = None
+    if counts.plain_count is not None:
+        expected = counts.plain_count + INPUT_COPY_KERNEL_COUNT
+    return Profile(
+        step_latencies_ns=latencies_ns,
+        slowdown_ratio=statistics.median(latencies_ns) / statistics.median(steady_latencies_ns),
+        kernel_counts=counts.step_counts,
+        expected_kernel_count=expected,
+        note=_completeness_note(workload, counts, expected),
+    )
+
+
+def read_events(path: Path) -> list[dict[str, Any]]:
+    """The events of the trace that was just written."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        events: list[dict[str, Any]] = json.load(file)["traceEvents"]
+    return events
+
+
+def _start_session(workload: Workload, step: Step) -> profile:
+    activities = [ProfilerActivity.CPU]
+    if workload.device.type == "cuda":
+        activities.append(ProfilerActivity.CUDA)
+    session = profile(activities=activities, record_shapes=True)
+    session.prepare_trace()
+    for _ in range(_DISCARDED_STEP_COUNT):
+        _annotated(workload, step, "discarded")
+    synchronize(workload.device)
+    session.start_trace()
+    return session
+
+
+def _annotated(workload: Workload, step: Step, name: str) -> int:
+    """Host wall time of one annotated step until the device has finished it, ns."""
+    with _layers_annotated(workload):
+        start_ns = time.perf_counter_ns()
+        with record_function(name):
+            step(workload.tokens_BL, workload.positions_B)
+        wait_without_blocking_call(workload.device)
+        return time.perf_counter_ns() - start_ns
+
+
+@contextmanager
+def _layers_annotated(workload: Workload) -> Iterator[None]:
+    """Annotates layers where Python runs between them; a compiled model would recompile for it."""
+    settings, model = workload.settings, workload.model
+    if settings.mode not in ("eager", "cuda_graph") and settings.compile_scope == "model":
+        yield
+        return
+    plain_scope = model.layer_scope
+    model.layer_scope = lambda index: record_function(f"layer#{index}")
+    yield
+    model.layer_scope = plain_scope
+
+
+def _completeness_note(workload: Workload, counts: TraceCounts, expected: int | None) -> str:
+    what = "kernels" if workload.device.type == "cuda" else "operators"
+    if not counts.step_counts or min(counts.step_counts) == 0:
+        return f"The profiler recorded no {what} in at least one step; the trace is incomplete."
+    if len(set(counts.step_counts)) > 1:
+        return f"The profiled steps differ in their {what} ({counts.step_counts}); the profiler may have lost some."
+    if expected is not None and counts.step_counts[0] != expected:
+        return f"A replay shows {counts.step_counts[0]:,} {what} where the same step run eagerly has {expected:,}."
+    return ""
