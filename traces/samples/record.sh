@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Makes the bundled recordings again: `traces/samples/record.sh cuda OUT` on a GPU, `record.sh cpu OUT` anywhere.
+# Afterwards replace the folders here with those in OUT and write machine, versions and date into ORIGIN.md.
+set -euo pipefail
+device=$1 out=$2
+cd "$(dirname "$0")/../.."
+record() { local name=$1; shift; python3 -m explorer.cli run --out "$out/$name" --device "$device" "$@"; }
+qwen="--model qwen3-0.6b --dtype bfloat16 --batch 1 --context 500"
+
+case $device in
+cuda)
+    record h200-eager $qwen --mode eager
+    record h200-compile $qwen --mode compile
+    record h200-cuda-graph $qwen --mode cuda_graph
+    record h200-compile-cuda-graph $qwen --mode compile_cuda_graph
+    record h200-best $qwen --mode compile_cuda_graph --joined-projections --autotune --attention flash
+    record h200-prefill-eager $qwen --phase prefill --mode eager
+    record h200-prefill-compile $qwen --phase prefill --mode compile
+    ;;
+cpu)
+    record cpu-tiny-eager --model tiny --dtype float32 --context 64 --mode eager
+    record cpu-tiny-compile --model tiny --dtype float32 --context 64 --mode compile
+    ;;
+esac
