@@ -59,6 +59,11 @@ def _call_ns(step: Step, workload: Workload) -> int:
 def compiled_step(workload: Workload) -> Step:
     """The step under torch.compile: the whole model as one function, or one function that every layer shares."""
     settings, model = workload.settings, workload.model
+    if settings.device == "cpu":
+        from torch._inductor import config  # only here: runs that do not compile start a second sooner without it
+
+        # Without this Inductor's fused C++ kernels leave no trace, and a compiled run would seem to do nothing.
+        config.cpp.enable_kernel_profile = True
     if settings.compile_scope == "layer":
         backend = settings.attention
 

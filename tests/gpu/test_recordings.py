@@ -1,0 +1,76 @@
+"""Do whole runs on a GPU leave the numbers that facts of this field are known for?"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+
+import pytest
+
+from explorer.engine.trace_counts import backend_of_kernel
+from explorer.recording import Recording
+from explorer.settings import AttentionBackend
+
+pytestmark = pytest.mark.gpu
+
+FinishedRun = tuple[Recording, int]
+MakeRun = Callable[..., FinishedRun]
+
+
+def test_eager_step_has_about_1700_kernels(eager_run: FinishedRun) -> None:
+    profile = eager_run[0].facts().profile
+    assert profile is not None
+    assert len(set(profile.kernel_counts)) == 1
+    assert 1600 <= profile.kernel_counts[0] <= 1800
+
+
+def test_eager_run_is_complete_and_correct(eager_run: FinishedRun) -> None:
+    facts = eager_run[0].facts()
+    assert (eager_run[1], facts.state) == (0, "finished")
+    assert facts.correctness is not None
+    assert facts.correctness.passed
+    assert facts.peak_memory_bytes is not None
+    assert facts.weight_bytes is not None
+    assert facts.peak_memory_bytes > facts.weight_bytes
+    assert eager_run[0].trace_path.stat().st_size < 2_000_000
+
+
+def test_replayed_graph_has_the_kernels_of_the_eager_step(make_run: MakeRun) -> None:
+    profile = make_run(mode="cuda_graph")[0].facts().profile
+    assert profile is not None
+    assert profile.note == ""
+    assert set(profile.kernel_counts) == {profile.expected_kernel_count}
+
+
+def test_compiled_graph_step_is_15_times_shorter_than_eager(eager_run: FinishedRun, make_run: MakeRun) -> None:
+    graph_facts = make_run(model="qwen3-0.6b", mode="compile_cuda_graph")[0].facts()
+    assert graph_facts.correctness is not None
+    assert graph_facts.correctness.passed
+    eager_ns = statistics.median(eager_run[0].facts().steady_latencies_ns)
+    graph_ns = statistics.median(graph_facts.steady_latencies_ns)
+    assert eager_ns / graph_ns > 15
+
+
+@pytest.mark.parametrize("backend", ["flash", "efficient", "cudnn", "math"])
+def test_chosen_attention_backend_really_runs(make_run: MakeRun, backend: AttentionBackend) -> None:
+    facts = make_run(attention=backend)[0].facts()
+    assert facts.state == "finished", facts.failure
+    assert {backend_of_kernel(name) for name in facts.attention_kernels} == {backend}
+    assert facts.correctness is not None
+    assert facts.correctness.passed
+
+
+def test_memory_that_cannot_suffice_is_said_before_trying(make_run: MakeRun) -> None:
+    recording, exit_code = make_run(model="qwen3-8b", batch_size=4096, context_tokens=1000, cache_tokens=32768)
+    failure = recording.failure()
+    assert failure is not None
+    assert (exit_code, failure.kind, failure.stage) == (1, "out_of_memory", "build")
+    assert "qwen3-8b needs" in failure.message
+
+
+def test_running_out_of_memory_leaves_a_recording_that_says_so(make_run: MakeRun) -> None:
+    recording, exit_code = make_run(phase="prefill", batch_size=4096, context_tokens=16384, cache_tokens=16384)
+    failure = recording.failure()
+    assert failure is not None
+    assert (exit_code, failure.kind, failure.stage) == (1, "out_of_memory", "correctness")
+    assert "were asked for" in failure.message
