@@ -1,0 +1,1 @@
+"""How does a trace get onto the screen as a timeline that answers at once?"""

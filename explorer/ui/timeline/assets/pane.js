@@ -1,0 +1,188 @@
+// One run's picture: its lanes, the part of its trace that is on screen, and the detail fetched for it.
+
+import { Axis } from "./axis.js";
+import { element, fill } from "./dom.js";
+import { count } from "./format.js";
+import { firstChoice, layLanes } from "./lanes.js";
+import { paintLanes, prepared } from "./paint.js";
+
+export const GUTTER = 118;
+export const RULER = 26;
+const PAUSE_MS = 60;
+const EMPTY = { start: 0, end: 1, rows: new Map(), bytes: 0 };
+
+export class Pane {
+  /** `host` is the explorer that owns the pane: its palette, labels, search and errors. */
+  constructor(run, api, host) {
+    this.run = run;
+    this.api = api;
+    this.host = host;
+    this.origin = 0;
+    this.range = { start: 0, end: 1 };
+    this.detail = EMPTY;
+    this.detailRange = null;
+    this.counts = { draw: 0, detail: 0, bytes: 0 };
+    this.request = null;
+    this.timer = 0;
+    this.asked = 0;
+    this.build();
+  }
+
+  build() {
+    this.bars = element("canvas", { class: "tl-bars" });
+    this.over = element("canvas", { class: "tl-over" });
+    this.plot = element("div", { class: "tl-plot" });
+    this.labels = element("div", { class: "tl-labels" });
+    this.note = element("div", { class: "tl-note" });
+    this.stage = element("div", { class: "tl-stage" }, this.bars, this.plot, this.over, this.labels);
+    this.strip = element("div", { class: "tl-strip" });
+    this.head = element(
+      "div",
+      { class: "tl-head" },
+      element("span", { class: "tl-letter" }, this.run.letter.toUpperCase()),
+      element("span", { class: "tl-title" }, this.run.title),
+      this.note,
+    );
+    this.root = element("section", { class: "tl-pane", "data-side": this.run.letter }, this.head, this.strip, this.stage);
+  }
+
+  /** Reads the rows; from then on the pane can be laid out. */
+  async open(signal) {
+    this.trace = await this.api.ask("rows", {}, signal);
+    this.rowByKey = new Map(this.trace.rows.map((row, index) => [row.key, { ...row, index }]));
+    this.rows = [...this.rowByKey.values()];
+    this.choice = firstChoice(this.rows);
+    this.layOut();
+  }
+
+  layOut() {
+    const laid = layLanes(this.rows, this.choice);
+    this.lanes = laid.lanes;
+    this.height = laid.height;
+    this.stage.style.height = `${RULER + laid.height}px`;
+    fill(this.labels, ...this.lanes.map((lane) => this.labelOf(lane)));
+  }
+
+  labelOf(lane) {
+    const first = lane.opens ? lane.group : "";
+    const text = lane.kind === "operators" ? (lane.depth === 0 ? first || lane.group : "") : lane.row.label;
+    const title = `${lane.group}: ${lane.row.label}${lane.kind === "operators" ? `, depth ${lane.depth}` : ""}, ${count(lane.row.count)}`;
+    const label = element("div", { class: `tl-label tl-label-${lane.kind}`, title });
+    label.style.top = `${RULER + lane.top}px`;
+    label.style.height = `${lane.height}px`;
+    if (lane.kind === "stream" && lane.opens) label.append(element("b", {}, lane.group));
+    label.append(element("span", {}, text));
+    return label;
+  }
+
+  get width() {
+    return Math.max(this.stage.clientWidth - GUTTER, 50);
+  }
+
+  /** The part of the trace on screen, in the trace's own nanoseconds. */
+  get view() {
+    return { start: this.range.start + this.origin, end: this.range.end + this.origin };
+  }
+
+  /** Where a time of the trace lies on the plot, in pixels from its left edge. */
+  x(time) {
+    const { start, end } = this.view;
+    return ((time - start) / (end - start)) * this.width;
+  }
+
+  /** The time of the trace at a pixel from the plot's left edge. */
+  time(x) {
+    const { start, end } = this.view;
+    return start + (x / this.width) * (end - start);
+  }
+
+  async drawAxis(plotly) {
+    this.axis = new Axis(plotly, this.plot, { gutter: GUTTER, ruler: RULER }, (range) => this.host.zoomed(this, range), () => this.host.fit());
+    await this.axis.draw(this.range, this.size(), this.host.palette, this.host.dragmode());
+  }
+
+  size() {
+    return { width: GUTTER + this.width, height: RULER + this.height };
+  }
+
+  /** Shows a range at once from what is there, and asks for detail. */
+  show(range, { fromAxis = false } = {}) {
+    this.range = range;
+    if (this.axis && !fromAxis) this.axis.show(range);
+    this.draw();
+    this.askSoon();
+  }
+
+  draw() {
+    const context = prepared(this.bars, this.width, this.height);
+    this.bars.style.left = `${GUTTER}px`;
+    this.bars.style.top = `${RULER}px`;
+    paintLanes(context, {
+      lanes: this.lanes,
+      view: this.view,
+      detail: this.detail,
+      width: this.width,
+      palette: this.host.palette,
+      labels: this.host.labels,
+      searching: this.host.pattern !== "",
+      nameOf: (row, code) => this.api.name(row.table, code),
+    });
+    this.counts.draw += 1;
+    this.host.drawn(this);
+  }
+
+  /** Detail is asked for at once after a pause, else when the movement pauses. */
+  askSoon() {
+    if (this.isCovered()) return;
+    clearTimeout(this.timer);
+    const wait = performance.now() - this.asked > 2 * PAUSE_MS ? 0 : PAUSE_MS;
+    this.asked = performance.now();
+    if (wait === 0) this.askNow();
+    else this.timer = setTimeout(() => this.askNow(), wait);
+  }
+
+  /** Whether the fetched detail still serves: same scale, and the view well inside of it. */
+  isCovered() {
+    if (!this.detailRange) return false;
+    const { start, end, scale, pattern } = this.detailRange;
+    const view = this.view;
+    const margin = (view.end - view.start) * 0.1;
+    const inside = view.start - margin >= start && view.end + margin <= end;
+    const sameScale = Math.abs((view.end - view.start) / this.width / scale - 1) < 0.02;
+    return inside && sameScale && pattern === this.host.pattern;
+  }
+
+  async askNow() {
+    this.request?.abort();
+    const request = new AbortController();
+    this.request = request;
+    const view = this.view;
+    const half = (view.end - view.start) / 2;
+    const wanted = { start: Math.floor(view.start - half), end: Math.ceil(view.end + half) };
+    const shown = this.lanes.flatMap((lane) => lane.rows.map((row) => row.index));
+    const pattern = this.host.pattern;
+    try {
+      const parameters = { ...wanted, width: 2 * Math.round(this.width), rows: shown.join(","), pattern };
+      this.detail = await this.api.view(parameters, request.signal);
+      this.detailRange = { ...wanted, scale: (view.end - view.start) / this.width, pattern };
+      this.counts.detail += 1;
+      this.counts.bytes = this.detail.bytes;
+      this.draw();
+      if (await this.api.fetchNames(request.signal)) this.draw();
+    } catch (problem) {
+      if (problem.name !== "AbortError") this.host.failed(problem);
+    }
+  }
+
+  refresh() {
+    this.detailRange = null;
+    this.draw();
+    this.askSoon();
+  }
+
+  dispose() {
+    this.request?.abort();
+    clearTimeout(this.timer);
+    this.axis?.dispose();
+  }
+}
