@@ -17,7 +17,8 @@ through the layers; a wrong mask, position or stale input is off by tens of perc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -146,13 +147,9 @@ def _with_last_token(tokens_BL: torch.Tensor, last_B: torch.Tensor) -> torch.Ten
 
 
 def _error_ratio(found: list[torch.Tensor], expected: list[torch.Tensor]) -> float:
-    """‖found − expected‖ / ‖expected‖ over all tensors; NaN when either holds one, which passes no limit."""
-    squares = _sum(lambda pair: (pair[0] - pair[1]).double().square().sum().item(), found, expected)
-    norms = _sum(lambda pair: pair[1].double().square().sum().item(), found, expected)
-    return float((squares / norms) ** 0.5)
-
-
-def _sum(
-    term: Callable[[tuple[torch.Tensor, torch.Tensor]], float], found: list[torch.Tensor], expected: list[torch.Tensor]
-) -> float:
-    return sum(term(pair) for pair in zip(found, expected, strict=True))
+    """‖found − expected‖ / ‖expected‖ over all tensors; infinite when a value is not a number, so that it fails."""
+    pairs = list(zip(found, expected, strict=True))
+    error = sum((one - other).double().square().sum().item() for one, other in pairs)
+    norm = sum(other.double().square().sum().item() for _, other in pairs)
+    ratio = float((error / norm) ** 0.5)
+    return ratio if math.isfinite(ratio) else math.inf

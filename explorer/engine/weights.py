@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -49,7 +50,9 @@ class RandomWeights:
         self._device = device
 
     def tensor(self, name: str, size: torch.Size) -> torch.Tensor:
-        generator = torch.Generator(self._device).manual_seed(self._seed * 2**32 + zlib.crc32(name.encode()))
+        # 32 bits, since the CPU's generator looks at no more of a seed.
+        seed = zlib.crc32(f"{self._seed} {name}".encode())
+        generator = torch.Generator(self._device).manual_seed(seed)
         mean, deviation = (1.0, 0.1) if len(size) == 1 else (0.0, size[1] ** -0.5)
         if "embed_tokens" in name or "lm_head" in name:
             deviation = 0.02
@@ -68,11 +71,9 @@ class FolderWeights:
         self._file_of_name = _files_by_weight(folder)
 
     def tensor(self, name: str, size: torch.Size) -> torch.Tensor:
-        from safetensors import safe_open  # only here: a run with random weights does without the package
-
         if name not in self._file_of_name:
             raise SettingsError(f"{self._folder} has no weight {name}; it is not a complete Qwen3 checkpoint.")
-        with safe_open(str(self._file_of_name[name]), framework="pt") as weights:
+        with _opened(self._file_of_name[name]) as weights:
             weight: torch.Tensor = weights.get_tensor(name)
         if weight.shape != size:
             raise SettingsError(
@@ -143,10 +144,20 @@ def _files_by_weight(folder: Path) -> dict[str, Path]:
     single = folder / "model.safetensors"
     if not single.exists():
         raise SettingsError(f"{folder} has neither model.safetensors nor model.safetensors.index.json.")
-    from safetensors import safe_open
-
-    with safe_open(str(single), framework="pt") as weights:
+    with _opened(single) as weights:
         return dict.fromkeys(weights.keys(), single)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """An open safetensors file; raises SettingsError when it is missing, damaged or lacks what is read from it."""
+    from safetensors import SafetensorError, safe_open  # only here: random weights do without the package
+
+    try:
+        with safe_open(str(path), framework="pt") as weights:
+            yield weights
+    except (OSError, SafetensorError) as problem:
+        raise SettingsError(f"{path} cannot be read ({problem}); download the model again.") from None
 
 
 def _assembled(source: WeightSource, name: str, size: torch.Size) -> torch.Tensor:
