@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from explorer import spans
-from explorer.analysis.timeline_gaps import IDLE_PARTS, GapPieces, gap_pieces
+from explorer.analysis.idle import PARTS
+from explorer.analysis.timeline_gaps import GapPieces, gap_pieces
 from explorer.analysis.timeline_rows import Names, Row, RowKind, RowName, TableName, build_row
 from explorer.analysis.timeline_sums import Times
 from explorer.trace import FAMILIES, Trace, codes_and_words, values
@@ -110,9 +111,9 @@ def _device_rows(trace: Trace, gaps: dict[str, GapPieces]) -> Iterator[Row]:
                 start_ns=pieces.start_ns,
                 end_ns=pieces.end_ns,
                 colour=pieces.part,
-                palette=IDLE_PARTS,
+                palette=PARTS,
                 table_row=None,
-                names=Names(pieces.part, IDLE_PARTS),
+                names=Names(pieces.part, PARTS),
             )
         for (owner, stream), selected in streams:
             if owner == device:

@@ -1,79 +1,135 @@
-"""Which stretch of each gap of a device belongs to which part, at which time? The gaps row of the timeline."""
+"""Which stretch of each gap of a device belongs to which part, at which time? The gaps row of the timeline.
+
+`analysis.idle` says how long each part of a gap is; to draw it the timeline needs to know when it is.
+
+    host     .PPDDLLLL......
+    stream 7 K.........KKK
+    pieces    PPDDLLLL=          python_and_host, dispatch, launch_call, device_latency
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from explorer import spans
-from explorer.analysis.timeline_sums import Times
-from explorer.trace import Trace, codes_and_words, values, values_or
+from explorer.analysis.idle import HOST_PARTS, PARTS, Gaps, gaps_of
+from explorer.analysis.idle import _covers as host_covers
+from explorer.analysis.idle import _gaps_by_thread as launching_threads
+from explorer.analysis.windows import DeviceWindows, device_windows
+from explorer.spans import Cover, Rows, Times
+from explorer.trace import Trace, codes_and_words, values
 
-IDLE_PARTS = (
-    "inside_graph",
-    "device_latency",
-    "launch_call",
-    "dispatch",
-    "compile_and_guards",
-    "python_and_host",
-    "allocator",
-    "host_sync",
-    "unattributed",
-)
-_NO_ROW = -1
+Parts = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class GapPieces:
     """The gaps of one device, cut where the part changes; sorted by time, and every gap's pieces add up to it.
 
-    Piece i is `[start_ns[i], end_ns[i])`, of part `IDLE_PARTS[part[i]]`, in gap `gap[i]`. Gap j is
-    `[gap_start_ns[j], gap_end_ns[j])` and ended by the work in row `ended_by[j]`.
+    Piece i is `[start_ns[i], end_ns[i])`, of part `PARTS[part[i]]`, in gap `gap[i]`. Gap j is
+    `[gap_start_ns[j], gap_end_ns[j])`, ended by the work in row `ended_by[j]` and drained by the blocking call in row
+    `drained_by[j]` (−1: by none).
     """
 
     start_ns: Times
     end_ns: Times
-    part: npt.NDArray[np.uint8]
+    part: Parts
     gap: npt.NDArray[np.int32]
     gap_start_ns: Times
     gap_end_ns: Times
     ended_by: npt.NDArray[np.int32]
+    drained_by: npt.NDArray[np.int32]
 
     @property
     def size_bytes(self) -> int:
         """Bytes of what the gaps row does not hold already."""
-        return self.gap.nbytes + self.gap_start_ns.nbytes + self.gap_end_ns.nbytes + self.ended_by.nbytes
+        own = (self.gap, self.gap_start_ns, self.gap_end_ns, self.ended_by, self.drained_by)
+        return sum(array.nbytes for array in own)
+
+    def parts_of(self, gap: int) -> dict[str, int]:
+        """Nanoseconds of each part of a gap; parts that it does not have are left out."""
+        first, last = np.searchsorted(self.gap, [gap, gap + 1])
+        length = self.end_ns[first:last] - self.start_ns[first:last]
+        sums = np.bincount(self.part[first:last], weights=length, minlength=len(PARTS)).astype(np.int64)
+        return {part: int(total) for part, total in zip(PARTS, sums, strict=True) if total}
+
+    def gap_before(self, time_ns: int) -> int | None:
+        """The gap that ends at that time, or None."""
+        place = int(np.searchsorted(self.gap_end_ns, time_ns))
+        is_hit = place < len(self.gap_end_ns) and int(self.gap_end_ns[place]) == time_ns
+        return place if is_hit else None
 
 
 def gap_pieces(trace: Trace, device: str) -> GapPieces:
-    """The gaps of that device over the whole trace, by their parts."""
-    codes, words = codes_and_words(trace.work, "device")
-    rows = np.flatnonzero(codes == words.index(device))
-    start, end = values(trace.work, "start_ns")[rows], values(trace.work, "end_ns")[rows]
-    cover = spans.union(start, end)
-    gap_start, gap_end = cover.end[:-1], cover.start[1:]
-    ended_by = rows[np.searchsorted(start, gap_end, side="left")]
-    call = values_or(trace.work, "call_row", _NO_ROW)[ended_by]
-    submitted = np.where(call >= 0, values(trace.calls, "end_ns")[np.maximum(call, 0)] if len(trace.calls) else 0, 0)
-    cut = np.clip(submitted, gap_start, gap_end)
-    position = values_or(trace.work, "position_in_launch", 0)[ended_by]
-    late = IDLE_PARTS.index("dispatch")
-    rest = np.where(call < 0, IDLE_PARTS.index("unattributed"), IDLE_PARTS.index("device_latency"))
-    rest = np.where((call >= 0) & (position > 0), IDLE_PARTS.index("inside_graph"), rest)
-    cut = np.where(rest == IDLE_PARTS.index("device_latency"), cut, gap_start)
-    piece_start = np.column_stack([gap_start, cut]).ravel()
-    piece_end = np.column_stack([cut, gap_end]).ravel()
-    part = np.column_stack([np.full(len(rest), late), rest]).ravel()
-    kept = piece_end > piece_start
-    gap = np.repeat(np.arange(len(gap_start)), 2)
+    """The gaps of that device from the first step's start, or its first work, to its last work, by their parts."""
+    windows = _from_first_step(trace, device_windows(trace, device, "trace"))
+    gaps = gaps_of(trace, windows)
+    columns = [np.concatenate(parts) for parts in zip(*_cut(trace, windows, gaps), strict=True)]
+    order = np.argsort(columns[0], kind="stable")
+    start, end, part, gap = (column[order] for column in columns)
     return GapPieces(
-        start_ns=piece_start[kept],
-        end_ns=piece_end[kept],
-        part=part[kept].astype(np.uint8),
-        gap=gap[kept].astype(np.int32),
-        gap_start_ns=gap_start,
-        gap_end_ns=gap_end,
-        ended_by=ended_by.astype(np.int32),
+        start_ns=start,
+        end_ns=end,
+        part=part.astype(np.uint8),
+        gap=gap.astype(np.int32),
+        gap_start_ns=gaps.start_ns,
+        gap_end_ns=gaps.end_ns,
+        ended_by=windows.pieces.row[gaps.ending].astype(np.int32),
+        drained_by=gaps.drained_by.astype(np.int32),
     )
+
+
+def _from_first_step(trace: Trace, windows: DeviceWindows) -> DeviceWindows:
+    """The whole trace as one window; the wait between the first step's start and the first work is a gap too."""
+    codes, words = codes_and_words(trace.annotations, "kind")
+    steps = values(trace.annotations, "start_ns")[codes == words.index("step")] if "step" in words else ()
+    if len(steps) == 0 or not windows.windows:
+        return windows
+    whole = windows.windows[0]
+    return replace(windows, windows=(replace(whole, start_ns=min(whole.start_ns, int(min(steps)))),))
+
+
+def _cut(trace: Trace, windows: DeviceWindows, gaps: Gaps) -> Iterator[tuple[Times, Times, Rows, Rows]]:
+    """(start, end, part, gap) of every piece, those of one kind together."""
+    number = np.arange(len(gaps.start_ns))
+    late_ns = gaps.late_host_ns
+    for part in ("inside_graph", "unattributed", "device_latency"):
+        length = gaps.parts[part]
+        chosen = number[length > 0]
+        end = gaps.end_ns[chosen]
+        yield end - length[chosen], end, np.full(len(chosen), PARTS.index(part)), chosen
+    for thread, members in launching_threads(trace, windows.pieces, gaps.launch_row).items():
+        late = members[late_ns[members] > 0]
+        times, parts = _thread_parts(host_covers(trace, thread))
+        start = gaps.start_ns[late]
+        yield _crossed(times, parts, start, start + late_ns[late], late)
+
+
+def _thread_parts(covers: Sequence[Cover]) -> tuple[Times, Rows]:
+    """What a thread does from each time on, as a position in PARTS: that of the first cover around the time."""
+    before_all = np.iinfo(np.int64).min
+    edges = np.unique(np.concatenate([[before_all], *(np.concatenate([cover.start, cover.end]) for cover in covers)]))
+    parts = np.full(len(edges), PARTS.index("python_and_host"))
+    for name, cover in reversed(list(zip(HOST_PARTS, covers, strict=False))):
+        if len(cover.start):
+            place = np.searchsorted(cover.start, edges, side="right") - 1
+            parts[(place >= 0) & (cover.end[np.maximum(place, 0)] > edges)] = PARTS.index(name)
+    changes = np.concatenate([[True], parts[1:] != parts[:-1]])
+    return edges[changes], parts[changes]
+
+
+def _crossed(times: Times, parts: Rows, start: Times, end: Times, gap: Rows) -> tuple[Times, Times, Rows, Rows]:
+    """Every `[start, end)` cut at the times inside of it."""
+    first = np.searchsorted(times, start, side="right")
+    last = np.searchsorted(times, end, side="left")
+    count = last - first + 1
+    owner = np.repeat(np.arange(len(start)), count)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
+    step = first[owner] + place
+    padded = np.append(times, np.iinfo(np.int64).max)
+    begin = np.where(place == 0, start[owner], padded[step - 1])
+    until = np.where(place == count[owner] - 1, end[owner], padded[step])
+    return begin, until, parts[step - 1], gap[owner]
