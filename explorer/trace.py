@@ -1,4 +1,4 @@
-"""What is a trace, once it has been read? Five tables with typed columns, and what reading had to say.
+"""What is a trace, once it has been read? Tables with typed columns, and what reading had to say.
 
 Tables are pyarrow tables: immutable, dictionary-encoded names, missing is null and never −1, and a cached one is
 memory-mapped instead of loaded. Times are int64 nanoseconds from the trace's start. A `..._row` column holds row
@@ -23,6 +23,7 @@ OPERATORS = pa.schema(
         pa.field("end_ns", pa.int64(), nullable=False),
         pa.field("name", NAME, nullable=False),
         pa.field("kind", NAME, nullable=False),  # operator, compile (a Dynamo or Inductor event)
+        pa.field("family", NAME, nullable=False),  # one of FAMILIES, for where operators stand in for kernels
         pa.field("process", NAME, nullable=False),
         pa.field("thread", NAME, nullable=False),
         pa.field("depth", pa.int32(), nullable=False),  # 0 = outermost on its thread
@@ -41,8 +42,8 @@ CALLS = pa.schema(
         pa.field("start_ns", pa.int64(), nullable=False),
         pa.field("end_ns", pa.int64(), nullable=False),
         pa.field("name", NAME, nullable=False),
-        pa.field("kind", NAME, nullable=False),  # launch, graph_launch, copy, sync, allocator, other
-        pa.field("is_blocking", pa.bool_(), nullable=False),
+        pa.field("kind", NAME, nullable=False),  # launch, graph_launch, copy, sync, sync_copy, allocator, other
+        pa.field("is_blocking", pa.bool_(), nullable=False),  # sync, sync_copy, or a copy of pageable memory
         pa.field("process", NAME, nullable=False),
         pa.field("thread", NAME, nullable=False),
         pa.field("correlation", pa.int64()),
@@ -72,6 +73,7 @@ WORK = pa.schema(
         pa.field("shared_memory_bytes", pa.int64()),
         pa.field("occupancy_ratio", pa.float64()),  # estimated achieved occupancy
         pa.field("copied_bytes", pa.int64()),  # of a memcpy or memset
+        pa.field("communicator", NAME),  # a collective's, every digit of it: such ids exceed 64 bits
     ]
 )
 """GPU work: kernels, copies and fills (definitions: `kernel`, `gpu_memcpy`, `gpu_memset`), nothing else."""
@@ -85,9 +87,35 @@ ANNOTATIONS = pa.schema(
         pa.field("index", pa.int64()),  # N of step#N, layer#N
         pa.field("process", NAME, nullable=False),
         pa.field("thread", NAME, nullable=False),
+        pa.field("phase", NAME),  # decode, prefill, mixed: where an engine's mark says so
+        pa.field("batch_size", pa.int64()),  # requests, where the mark says so
+        pa.field("padded_batch_size", pa.int64()),
     ]
 )
 """Host `user_annotation`s. Their shadows on the GPU (`gpu_user_annotation`) are not work and are left out."""
+
+FRAMES = pa.schema(
+    [
+        pa.field("start_ns", pa.int64(), nullable=False),
+        pa.field("end_ns", pa.int64(), nullable=False),
+        pa.field("name", NAME, nullable=False),
+        pa.field("process", NAME, nullable=False),
+        pa.field("thread", NAME, nullable=False),
+        pa.field("depth", pa.int32(), nullable=False),
+        pa.field("parent_row", pa.int64()),  # frames
+    ]
+)
+"""Python functions, recorded with `with_stack`."""
+
+DROPPED_WORK = pa.schema(
+    [
+        pa.field("start_ns", pa.int64(), nullable=False),
+        pa.field("name", NAME, nullable=False),
+        pa.field("device", NAME, nullable=False),
+        pa.field("reason", NAME, nullable=False),
+    ]
+)
+"""GPU work whose duration is missing, not a number or negative: in no figure, and the gap around it is uncertain."""
 
 FAMILIES = (
     "matmul",
@@ -127,6 +155,9 @@ class TraceSource:
     rank: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)  # record_shapes, with_stack, versions, ...
     category_counts: Mapping[str, int] = field(default_factory=dict)
+    document_count: int = 1
+    process_names: Mapping[str, str] = field(default_factory=dict)  # by the process' text in the tables
+    thread_names: Mapping[str, str] = field(default_factory=dict)  # by "process/thread"
 
 
 @dataclass(frozen=True)
@@ -139,6 +170,8 @@ class Trace:
     work: pa.Table
     annotations: pa.Table
     notes: tuple[ReadingNote, ...] = ()
+    frames: pa.Table = field(default_factory=FRAMES.empty_table)
+    dropped_work: pa.Table = field(default_factory=DROPPED_WORK.empty_table)
 
     def devices(self) -> list[str]:
         """The device scopes that have work, in order."""

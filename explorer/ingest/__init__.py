@@ -1,0 +1,5 @@
+"""What does this trace file say? Reading, linking, kernel families; profiler JSON is read nowhere else."""
+
+from explorer.ingest.reading import read_trace
+
+__all__ = ["read_trace"]

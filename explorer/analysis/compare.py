@@ -1,0 +1,151 @@
+"""What differs between two runs, by how much, and may they be compared at all?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from explorer.recording import Facts
+from explorer.report import Delta, Metric, Report
+from explorer.settings import RunSettings
+from explorer.units import Number, significant, text
+
+_STUDIED = frozenset({"mode", "attention", "joined_projections", "compile_scope", "autotune"})
+"""Settings that this product is for: they may differ without making two runs incomparable."""
+_IRRELEVANT = frozenset({"warmup_steps", "measured_steps", "profiled_steps"})
+_WORDS = (
+    (0.97, "all"),
+    (0.85, "nine tenths"),
+    (0.7, "three quarters"),
+    (0.6, "two thirds"),
+    (0.4, "half"),
+    (0.3, "a third"),
+    (0.2, "a quarter"),
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that is not the same on both sides. `is_studied` when it is what a person compares on purpose."""
+
+    key: str
+    label: str
+    a: str
+    b: str
+    is_studied: bool
+
+
+@dataclass(frozen=True)
+class Comparability:
+    """What differs, first what should not; `verdict` is a sentence."""
+
+    differences: tuple[Difference, ...]
+    verdict: str
+
+    @property
+    def is_fair(self) -> bool:
+        """Whether only settings under study differ."""
+        return all(difference.is_studied for difference in self.differences)
+
+
+def compare_reports(
+    a: Report, b: Report, spread_a: Number | None = None, spread_b: Number | None = None
+) -> tuple[Delta, ...]:
+    """The metrics that both reports have, side by side.
+
+    `spread_a` and `spread_b` are the spreads of the repeats of the step time (its middle half, nanoseconds): a change
+    of `step_ns` below either is "no change measured". Other metrics have no measured spread.
+    """
+    keys_b = {metric.key for metric in b.metrics}
+    return tuple(_delta(one, b.metric(one.key), spread_a, spread_b) for one in a.metrics if one.key in keys_b)
+
+
+def _delta(one: Metric, other: Metric, spread_a: Number | None, spread_b: Number | None) -> Delta:
+    exceeds = None
+    known = [spread for spread in (spread_a, spread_b) if spread is not None]
+    if one.key == "step_ns" and known and one.value is not None and other.value is not None:
+        exceeds = abs(other.value - one.value) > max(known)
+    reason = " ".join(f"{side}: {metric.reason}" for side, metric in (("A", one), ("B", other)) if metric.reason)
+    return Delta(one.key, one.label, one.unit, one.value, other.value, one.better, exceeds, reason)
+
+
+def comparable(a: tuple[RunSettings | None, Facts | None], b: tuple[RunSettings | None, Facts | None]) -> Comparability:
+    """Whether two runs may be set side by side: same device kind, model, dtype, batch, context and weights.
+
+    What a person studies (mode, attention, projections, compiling) may differ.
+    """
+    if a[0] is None or b[0] is None:
+        return Comparability(
+            (), "At least one side is an uploaded trace: nobody recorded what it ran, so only times and counts compare."
+        )
+    differences = sorted(_differences(a[0], a[1], b[0], b[1]), key=lambda one: (one.is_studied, one.key))
+    unfair = [one.label for one in differences if not one.is_studied]
+    studied = [one.label for one in differences if one.is_studied]
+    if unfair:
+        verdict = f"Not a fair comparison: {', '.join(unfair)} differ too."
+    elif len(studied) > 1:
+        verdict = f"Several settings differ at once ({', '.join(studied)}); the change is of all of them together."
+    elif studied:
+        verdict = f"Only {studied[0]} differs."
+    else:
+        verdict = "Both sides ran the same settings."
+    return Comparability(tuple(differences), verdict)
+
+
+def _differences(a: RunSettings, facts_a: Facts | None, b: RunSettings, facts_b: Facts | None) -> Iterator[Difference]:
+    fields_a, fields_b = a.to_json(), b.to_json()
+    for key, value in fields_a.items():
+        if key not in _IRRELEVANT and value != fields_b[key]:
+            label = key.replace("_", " ")
+            yield Difference(key, label, str(value), str(fields_b[key]), key in _STUDIED)
+    machines = [facts.environment if facts else None for facts in (facts_a, facts_b)]
+    if machines[0] and machines[1]:
+        for key in ("device_name", "torch_version", "cuda_version", "driver_version"):
+            one, other = getattr(machines[0], key), getattr(machines[1], key)
+            if one != other:
+                yield Difference(key, key.replace("_", " "), str(one), str(other), False)
+
+
+def comparison_sentence(a: Report, b: Report) -> str:
+    """`B's step is 17.7 times shorter. Nine tenths of A's step the GPU waited for the host; ...`, from step reports."""
+    key = "step_ns" if a.value("step_ns") and b.value("step_ns") else "profiled_step_ns"
+    step_a, step_b = a.value(key), b.value(key)
+    if not step_a or not step_b:
+        return "At least one side has no step to compare."
+    under = " under the profiler" if key == "profiled_step_ns" else ""
+    return f"{_times_sentence(step_a, step_b, under)} {_waiting_sentence(a, b)}".strip()
+
+
+def _times_sentence(step_a: Number, step_b: Number, under: str) -> str:
+    longer, shorter = max(step_a, step_b), min(step_a, step_b)
+    if longer / shorter < 1.02:
+        return f"Both steps take the same{under}: {text(step_a, 'ns')} and {text(step_b, 'ns')}."
+    how = (
+        f"{significant(longer / shorter)} times"
+        if longer / shorter >= 1.95
+        else f"{text(1 - shorter / longer, 'ratio')}"
+    )
+    return f"B's step is {how} {'shorter' if step_b < step_a else 'longer'}{under}."
+
+
+def _waiting_sentence(a: Report, b: Report) -> str:
+    share_a, share_b = _waiting_share(a), _waiting_share(b)
+    if share_a is None or share_b is None:
+        return ""
+    first = (
+        f"{_amount(share_a)} A's step the GPU waited for the host"
+        if share_a >= 0.02
+        else "In A the GPU waits for nobody"
+    )
+    second = f"in B {_amount(share_b).lower()} it" if share_b >= 0.02 else "in B it waits for nobody"
+    return f"{first}; {second}."
+
+
+def _waiting_share(report: Report) -> float | None:
+    late, span = report.value("late_host_ns"), report.value("profiled_step_ns")
+    return None if late is None or not span else late / span
+
+
+def _amount(share: float) -> str:
+    words = next((word for limit, word in _WORDS if share >= limit), None)
+    return f"{words.capitalize()} of" if words else f"{text(share, 'ratio')} of"

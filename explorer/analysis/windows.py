@@ -1,0 +1,197 @@
+"""Which stretch of time is looked at? The steps of a device, or its whole trace.
+
+    host     [ step#0      ][ step#1      ]
+    launches   L L L          L L L
+    work         K K  K         K K  K
+    windows  [        )     [          )        a window ends with its own last work, and
+                                                begins with its host start or the end of the
+                                                previous step's work, whichever is later
+
+What lies between a window's end and the next one's start belongs to no step. On the CPU, host and device are one:
+a window is the step's annotation itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from explorer.analysis.pieces import Pieces, pieces_of, threads_of
+from explorer.spans import NO_ROW, Rows, Times
+from explorer.trace import Trace, codes_and_words, values, values_or
+
+WindowKind = Literal["steps", "trace"]
+
+
+@dataclass(frozen=True)
+class Window:
+    """One step of one device, or its whole trace; times in nanoseconds of the trace.
+
+    `pitch_ns` is from this host start to the next one's, None for the last step and for the whole trace.
+    """
+
+    name: str
+    index: int | None
+    start_ns: int
+    end_ns: int
+    host_start_ns: int
+    host_end_ns: int
+    pitch_ns: int | None = None
+
+    @property
+    def length_ns(self) -> int:
+        return self.end_ns - self.start_ns
+
+
+@dataclass(frozen=True)
+class DeviceWindows:
+    """The windows of one device, in order, and its pieces. `window_of_piece` is NO_ROW for work of no window.
+
+    A piece belongs to the step that launched it; one without a launch to the window that it starts in.
+    """
+
+    kind: WindowKind
+    pieces: Pieces
+    windows: tuple[Window, ...]
+    window_of_piece: Rows
+    between_ns: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What was looked at, in words."""
+        if self.kind == "trace":
+            return "the whole trace, from its first work to its last"
+        count = len(self.windows)
+        until = "its host end" if self.pieces.is_cpu else "the end of its last work"
+        return f"{count:,} step{'s' if count != 1 else ''}, each from its host start to {until}"
+
+
+def has_steps(trace: Trace) -> bool:
+    """Whether anything in the trace marks steps."""
+    return "step" in set(trace.annotations["kind"].to_pylist())
+
+
+def default_window(trace: Trace) -> WindowKind:
+    """Steps where there are any, else the whole trace."""
+    return "steps" if has_steps(trace) else "trace"
+
+
+def device_windows(trace: Trace, device: str, kind: WindowKind) -> DeviceWindows:
+    """The windows of that kind; without step marks the whole trace is one step, and a note says so."""
+    pieces = pieces_of(trace, device)
+    if kind == "trace":
+        return _whole(pieces)
+    steps = _step_marks(trace, pieces)
+    if len(steps) == 0:
+        return _whole(pieces, ("Nothing marks steps in this trace; the whole of it is taken as one step.",))
+    return _stepwise(trace, pieces, steps)
+
+
+def step_windows(trace: Trace, device: str) -> tuple[Window, ...]:
+    """The step windows of a device (definitions.md, "Step window"); the whole trace where nothing marks steps."""
+    return device_windows(trace, device, "steps").windows
+
+
+def _whole(pieces: Pieces, notes: tuple[str, ...] = ()) -> DeviceWindows:
+    if len(pieces.row) == 0:
+        return DeviceWindows("trace", pieces, (), pieces.row, 0, notes)
+    start, end = int(pieces.start_ns.min()), int(pieces.end_ns.max())
+    window = Window("trace", None, start, end, start, end)
+    return DeviceWindows("trace", pieces, (window,), np.zeros(len(pieces.row), np.int64), 0, notes)
+
+
+def _step_marks(trace: Trace, pieces: Pieces) -> Rows:
+    """Rows of the step annotations on the thread of this device's process that marks most steps."""
+    kinds, words = codes_and_words(trace.annotations, "kind")
+    if "step" not in words:
+        return np.zeros(0, np.int64)
+    is_step = kinds == words.index("step")
+    home = _process_of(trace, pieces)
+    best = np.zeros(0, np.int64)
+    for (process, _), rows in threads_of(trace, "annotations").items():
+        steps = rows[is_step[rows]]
+        if (home is None or process == home) and len(steps) > len(best):
+            best = steps
+    return best
+
+
+def _process_of(trace: Trace, pieces: Pieces) -> str | None:
+    calls = pieces.call_row[pieces.call_row != NO_ROW]
+    if len(calls) == 0:
+        return None
+    codes, words = codes_and_words(trace.calls, "process")
+    return words[int(np.bincount(codes[calls]).argmax())]
+
+
+def _stepwise(trace: Trace, pieces: Pieces, steps: Rows) -> DeviceWindows:
+    start = values(trace.annotations, "start_ns")[steps]
+    end = values(trace.annotations, "end_ns")[steps]
+    index = values_or(trace.annotations, "index", NO_ROW)[steps]
+    names = trace.annotations["name"].take(steps).to_pylist()
+    own = _step_of_piece(trace, pieces, start, end)
+    windows: list[Window] = []
+    window_of_step, empty = np.full(len(steps), NO_ROW, np.int64), []
+    previous_end = np.iinfo(np.int64).min
+    for step, (name, host_start, host_end) in enumerate(zip(names, start.tolist(), end.tolist(), strict=True)):
+        ends = pieces.end_ns[own == step]
+        last = host_end if pieces.is_cpu else int(ends.max(initial=NO_ROW))
+        begin = host_start if pieces.is_cpu else max(host_start, previous_end)
+        if len(ends) == 0 or last <= begin:
+            empty.append(name)
+            continue
+        window_of_step[step] = len(windows)
+        pitch = int(start[step + 1]) - host_start if step + 1 < len(steps) else None
+        windows.append(Window(name, int(index[step]), begin, last, host_start, host_end, pitch))
+        previous_end = max(previous_end, last)
+    membership = np.where(own != NO_ROW, window_of_step[own], NO_ROW)
+    membership = _with_unlinked(pieces, windows, membership)
+    between = sum(max(later.start_ns - sooner.end_ns, 0) for sooner, later in itertools.pairwise(windows))
+    if not windows:
+        return _whole(pieces, (*_notes(empty), "No step has work of its own; the whole trace is taken as one step."))
+    return DeviceWindows("steps", pieces, tuple(windows), membership, between, _notes(empty))
+
+
+def _step_of_piece(trace: Trace, pieces: Pieces, start: Times, end: Times) -> Rows:
+    """The step that launched each piece (that an operator starts in, on the CPU); steps that overlap are cut."""
+    if pieces.is_cpu:
+        begun, has_launch = pieces.start_ns, np.ones(len(pieces.row), bool)
+    else:
+        has_launch = pieces.call_row != NO_ROW
+        calls = values(trace.calls, "start_ns")
+        begun = np.zeros(len(pieces.row), np.int64)
+        begun[has_launch] = calls[pieces.call_row[has_launch]]
+    step = np.searchsorted(start, begun, side="right") - 1
+    inside = has_launch & (step >= 0) & (begun < end[np.maximum(step, 0)])
+    return np.where(inside, step, NO_ROW)
+
+
+def _with_unlinked(pieces: Pieces, windows: list[Window], membership: Rows) -> Rows:
+    unlinked = np.flatnonzero(pieces.call_row == NO_ROW) if not pieces.is_cpu else np.zeros(0, np.int64)
+    if len(unlinked) == 0 or not windows:
+        return membership
+    starts = np.array([window.start_ns for window in windows])
+    ends = np.array([window.end_ns for window in windows])
+    place = np.searchsorted(starts, pieces.start_ns[unlinked], side="right") - 1
+    inside = (place >= 0) & (pieces.start_ns[unlinked] < ends[np.maximum(place, 0)])
+    membership = membership.copy()
+    membership[unlinked] = np.where(inside, place, NO_ROW)
+    return membership
+
+
+def _notes(empty: list[str]) -> tuple[str, ...]:
+    if not empty:
+        return ()
+    return (f"Left out, because they launched no work on this device: {', '.join(empty[:5])}"
+            f"{' and others' if len(empty) > 5 else ''}.",)  # fmt: skip
+
+
+def clipped(windows: DeviceWindows, window: Window) -> tuple[Times, Times, npt.NDArray[np.bool_]]:
+    """Starts and ends of all pieces cut to a window, and which of them touch it."""
+    start = np.maximum(windows.pieces.start_ns, window.start_ns)
+    end = np.minimum(windows.pieces.end_ns, window.end_ns)
+    return start, end, end > start

@@ -1,0 +1,48 @@
+"""What does a runtime or driver call do: launch, copy, wait, allocate? By name, over all vendors' runtimes.
+
+Only for telling what the host thread was doing. Which call launched a piece of work is never decided by its name.
+"""
+
+from __future__ import annotations
+
+import re
+
+_RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("graph_launch", re.compile(r"GraphLaunch|GraphExec.*Launch|urEnqueueCommandBuffer|aclmdlRIExecute", re.I)),
+    (
+        "sync",
+        re.compile(
+            r"(?:Device|Stream|Event|Ctx|Context|Thread)Synchronize(?:WithTimeout)?$|HostSynchronize$|QueueSynchronize$"
+            r"|urQueueFinish|urEventWait|Synchronize(?:Device|Stream|Event)|StreamWaitComplete",
+            re.I,
+        ),
+    ),
+    ("copy", re.compile(r"Mem(?:cpy|set).*Async|PrefetchAsync|urEnqueue(?:USM|Mem)|AppendMemory", re.I)),
+    ("sync_copy", re.compile(r"Memcpy|MemcpyWithStream|Memset(?!Node)", re.I)),
+    (
+        "allocator",
+        re.compile(
+            r"^(?:cuda|hip|cu|aclrt)(?:Malloc|Free|Host(?:Alloc|Malloc|Free|Register|Unregister)"
+            r"|Mem(?:Alloc|Free|Create|Map|Unmap|Release|SetAccess|Address|HostAlloc|Pool))"
+            r"|urUSM(?:Host|Device|Shared)?(?:Alloc|Free)|zeMem(?:Alloc|Free)",
+            re.I,
+        ),
+    ),
+    ("launch", re.compile(r"Launch(?!HostFunc)", re.I)),
+)
+_BLOCKING_KINDS = frozenset({"sync", "sync_copy"})
+
+
+def call_kind(name: str) -> str:
+    """launch, graph_launch, copy, sync, sync_copy, allocator or other."""
+    return next((kind for kind, pattern in _RULES if pattern.search(name)), "other")
+
+
+def is_blocking_kind(kind: str) -> bool:
+    """Whether a call of that kind returns only when the device has finished."""
+    return kind in _BLOCKING_KINDS
+
+
+def copies_pageable_memory(work_name: str) -> bool:
+    """Whether a copy, by the name of its GPU work, goes from or to pageable memory: the host waits for it then."""
+    return "Pageable" in work_name

@@ -1,0 +1,144 @@
+"""Which bytes are the trace, whatever the file is called? Gzip members, zip entries or plain text, by content.
+
+Text comes out in blocks of a bounded size: nobody ever holds a whole file. What a broken gzip still gives is given,
+and `Source.problem` says then what is missing.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from isal import isal_zlib
+
+from explorer.errors import TraceError
+
+BLOCK_BYTES = 8 << 20
+TEXT_LIMIT_BYTES = 64 << 30
+"""Beyond it a small file that unpacks without end is refused."""
+
+_IsalError = cast("type[Exception]", isal_zlib.error)  # its stubs declare an instance
+_GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
+_REFUSED = {
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"PAR1": "Parquet",
+    b"SQLite format 3": "an SQLite database (Nsight Systems writes them)",
+}
+OnBytes = Callable[[int], None]
+
+
+@dataclass
+class Source:
+    """An opened file: iterate over `blocks()` once, then ask `problem`."""
+
+    path: Path
+    size_bytes: int
+    on_bytes: OnBytes | None = None
+    problem: str = ""
+    read_bytes: int = field(default=0)
+
+    def blocks(self) -> Iterator[bytes]:
+        """The text, block after block; raises TraceError for content that cannot hold a trace."""
+        with self.path.open("rb") as file:
+            yield from self._limited(self._unpacked(file))
+
+    def _unpacked(self, file: BinaryIO) -> Iterator[bytes]:
+        head = file.read(16)
+        file.seek(0)
+        for magic, name in _REFUSED.items():
+            if head.startswith(magic):
+                raise TraceError(
+                    f"{self.path.name} is {name}, not a profiler's JSON trace. Unpack or export it as JSON first."
+                )
+        if head.startswith(_GZIP):
+            return self._gzip_blocks(file)
+        if head.startswith(_ZIP):
+            return self._zip_blocks(file)
+        return self._raw_blocks(file)
+
+    def _raw_blocks(self, file: BinaryIO) -> Iterator[bytes]:
+        while block := file.read(BLOCK_BYTES):
+            self._count(len(block))
+            yield block
+
+    def _count(self, count: int) -> None:
+        self.read_bytes += count
+        if self.on_bytes is not None:
+            self.on_bytes(self.read_bytes)
+
+    def _gzip_blocks(self, file: BinaryIO) -> Iterator[bytes]:
+        member = isal_zlib.decompressobj(wbits=31)
+        pending = b""
+        while True:
+            packed = pending or file.read(BLOCK_BYTES // 8)
+            if not pending:
+                self._count(len(packed))
+            if not packed:
+                if not member.eof:
+                    self.problem = "the gzip stream ends early"
+                return
+            try:
+                text = member.decompress(packed, BLOCK_BYTES)
+            except _IsalError as problem:
+                self.problem = f"the gzip stream is damaged ({problem})"
+                return
+            if text:
+                yield text
+            pending = member.unconsumed_tail
+            if member.eof:
+                pending = member.unused_data or file.read(BLOCK_BYTES // 8)
+                if not pending.startswith(_GZIP):  # padding after the last member
+                    return
+                member = isal_zlib.decompressobj(wbits=31)
+
+    def _zip_blocks(self, file: BinaryIO) -> Iterator[bytes]:
+        try:
+            archive = zipfile.ZipFile(file)
+            names = [name for name in archive.namelist() if name.endswith((".json", ".json.gz", ".gz"))]
+        except zipfile.BadZipFile as problem:
+            raise TraceError(f"{self.path.name} is a damaged zip ({problem}). Make it again.") from None
+        if not names:
+            raise TraceError(f"{self.path.name} is a zip without a .json or .json.gz in it. Put the trace into it.")
+        for name in sorted(names):
+            yield from self._zip_entry(archive, name)
+            yield b"\n"
+
+    def _zip_entry(self, archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+        try:
+            with archive.open(name) as entry:
+                start = entry.read(2)
+            with archive.open(name) as entry:
+                whole = io.BufferedReader(entry)  # type: ignore[type-var]  # ZipExtFile is a raw stream in all but type
+                yield from self._gzip_blocks(whole) if start == _GZIP else self._raw_blocks(whole)
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as problem:
+            self.problem = f"{name} in the zip cannot be unpacked ({problem})"
+
+    def _limited(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        total = 0
+        for block in blocks:
+            total += len(block)
+            if total > TEXT_LIMIT_BYTES:
+                raise TraceError(
+                    f"{self.path.name} unpacks to more than {TEXT_LIMIT_BYTES >> 30} GiB; record fewer steps."
+                )
+            yield block
+
+
+def open_source(path: Path, on_bytes: OnBytes | None = None) -> Source:
+    """The file at `path`, not read yet; raises TraceError when there is none or when it is empty."""
+    try:
+        size = path.stat().st_size
+    except OSError as problem:
+        raise TraceError(f"{path} cannot be opened: {problem.strerror}. Check the path.") from None
+    if path.is_dir():
+        raise TraceError(f"{path} is a folder; name the trace file in it.")
+    if size == 0:
+        raise TraceError(f"{path} is empty. Record or copy it again.")
+    return Source(path, size, on_bytes)

@@ -1,0 +1,122 @@
+"""How does a path become a Trace?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import TraceError
+from explorer.ingest.columns import Document
+from explorer.ingest.link import link
+from explorer.ingest.merge import rank_of
+from explorer.ingest.open import open_source
+from explorer.ingest.repair import Notes
+from explorer.ingest.tolerant import read_documents
+from explorer.trace import ReadingNote, Trace, TraceSource
+
+_RESOLUTIONS_NS = (1_000_000, 1_000, 250, 100, 10, 1)
+_OPTIONS = (
+    "record_shapes",
+    "profile_memory",
+    "with_stack",
+    "with_flops",
+    "with_modules",
+    "schemaVersion",
+    "cuda_runtime_version",
+    "cuda_driver_version",
+    "cupti_version",
+    "hip_runtime_version",
+    "hip_driver_version",
+    "roctracer_version",
+    "trace_id",
+)
+
+
+def read_trace(path: Path) -> Trace:
+    """The trace in a file: JSON, gzip or zip by content, whole or broken, one document or several.
+
+    Every repair and everything left out is in `Trace.notes`. Raises TraceError only when nothing can be read.
+    """
+    source = open_source(path)
+    documents = [document for document in read_documents(source) if document.event_count or document.head]
+    with_events = [document for document in documents if document.event_count]
+    if not documents:
+        raise TraceError(
+            f"{path.name} holds no trace events. A trace is JSON with a traceEvents list, or a list of events; "
+            "torch.profiler's export_chrome_trace writes one."
+        )
+    documents = with_events or documents[:1]
+    linked = link(documents)
+    extra = Notes()
+    if source.problem:
+        extra.add("gzip_damaged", None)
+    return Trace(
+        source=_trace_source(path, source.size_bytes, documents, linked.base_time_ns),
+        operators=linked.operators,
+        calls=linked.calls,
+        work=linked.work,
+        annotations=linked.annotations,
+        frames=linked.frames,
+        dropped_work=linked.dropped_work,
+        notes=(*_joined_notes(documents), *extra.to_reading_notes(), *linked.notes),
+    )
+
+
+def _trace_source(path: Path, size_bytes: int, documents: Sequence[Document], base_time_ns: int | None) -> TraceSource:
+    head = documents[0].head
+    info = head.get("distributedInfo")
+    world_size = info.get("world_size") if isinstance(info, Mapping) else None
+    counts: dict[str, int] = {}
+    for document in documents:
+        for category, count in document.category_counts.items():
+            counts[category] = counts.get(category, 0) + count
+    return TraceSource(
+        name=path.name,
+        size_bytes=size_bytes,
+        event_count=sum(counts.values()),
+        base_time_ns=base_time_ns,
+        resolution_ns=_resolution_ns(documents),
+        device_names=_device_names(head),
+        world_size=world_size if isinstance(world_size, int) else None,
+        rank=rank_of(documents[0]) if len(documents) == 1 else None,
+        options={name: head[name] for name in _OPTIONS if name in head},
+        category_counts=counts,
+        document_count=len(documents),
+        process_names=_merged_names(document.process_names for document in documents),
+        thread_names=_merged_names(document.thread_names for document in documents),
+    )
+
+
+def _merged_names(parts: Any) -> dict[str, str]:
+    merged: dict[str, str] = {}
+    for part in parts:
+        for key, name in part.items():
+            merged.setdefault(key, name)
+    return merged
+
+
+def _device_names(head: Mapping[str, Any]) -> tuple[str, ...]:
+    properties = head.get("deviceProperties")
+    if not isinstance(properties, list):
+        return ()
+    return tuple(str(device.get("name") or "") for device in properties if isinstance(device, Mapping))
+
+
+def _resolution_ns(documents: Sequence[Document]) -> int | None:
+    """The coarsest step that every recorded time is a multiple of, among those that clocks have."""
+    times = [column for document in documents for column in (document.host.start_ns, document.work.start_ns)]
+    whole = np.concatenate([*times, *(document.work.end_ns for document in documents)])
+    if len(whole) < 2:
+        return None
+    return next(step for step in _RESOLUTIONS_NS if not (whole % step).any())
+
+
+def _joined_notes(documents: Sequence[Document]) -> tuple[ReadingNote, ...]:
+    notes = Notes()
+    for document in documents:
+        for note in document.notes:
+            notes.add(note.kind, note.first_byte, note.count)
+    return notes.to_reading_notes()

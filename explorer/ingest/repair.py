@@ -1,0 +1,89 @@
+"""How is one broken event made readable again, and what is then said about it?
+
+Repairs touch only what JSON refuses: backslashes written raw, control characters inside strings, bare `inf`, `nan`
+and `N/A` where a number belongs. Strings that were escaped correctly stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from explorer.ingest.words import escape_raw_backslashes, has_raw_backslashes
+from explorer.trace import ReadingNote
+
+STRING = rb'"(?:[^"\\]++|\\.)*+"'
+_TOKEN = re.compile(rb"(" + STRING + rb")|([^\"]+)", re.DOTALL)
+_CONTROL = re.compile(rb"[\x00-\x1f]")
+_BARE_WORD = re.compile(rb"(?<=[:,\[\s])(?:-?(?:inf(?:inity)?|nan(?:\(\w*\))?)|n/a|none|undefined)(?=[,\]}\s])", re.I)
+_ESCAPED_END = re.compile(rb'\\"(?=\s*(?:[}\]]|,\s*"[^"]{1,80}"\s*:))')
+
+_TEXTS = {
+    "raw_backslash": "strings with unescaped backslashes, shown with their backslashes",
+    "control_character": "strings with raw control characters, shown as their pictures",
+    "not_utf8": "strings with bytes that are not UTF-8, shown as \\x..",
+    "not_a_number": "bare inf, nan or N/A where a number belongs, taken as missing",
+    "dropped_event": "events that could not be read at all",
+    "no_start": "events without a usable start time",
+    "no_duration": "events whose duration is missing or not a number, left out of every figure",
+    "negative_duration": "events with a negative duration, left out of every figure",
+    "unclosed": "documents whose event list is not closed; every event is whole",
+    "truncated": "places where the file ends or breaks in the middle of an event: what was whole was kept, and the "
+    "workload may have gone on",
+    "gzip_damaged": "compressed streams that end early or are damaged: what unpacked was kept",
+    "begin_end": "events written as a begin and an end (ph B and E), which profilers do not write; left out",
+    "odd_event": "list entries that are no events",
+    "foreign_document": "JSON documents without events in the file, left out",
+}
+
+
+@dataclass
+class Notes:
+    """What reading repaired or dropped: how often, and at which byte of the text first."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    first_bytes: dict[str, int | None] = field(default_factory=dict)
+
+    def add(self, kind: str, first_byte: int | None, count: int = 1) -> None:
+        """Counts one more of that kind."""
+        if count:
+            self.counts[kind] = self.counts.get(kind, 0) + count
+            self.first_bytes.setdefault(kind, first_byte)
+
+    def merge(self, others: Notes) -> None:
+        """Adds what another collection noted."""
+        for kind, count in others.counts.items():
+            self.add(kind, others.first_bytes[kind], count)
+
+    def to_reading_notes(self) -> tuple[ReadingNote, ...]:
+        """One note a kind."""
+        return tuple(
+            ReadingNote(kind, count, f"{count:,} {_TEXTS[kind]}", self.first_bytes[kind])
+            for kind, count in self.counts.items()
+        )
+
+
+def repaired(element: bytes, offset: int, notes: Notes) -> bytes:
+    """The event with what JSON refuses repaired and noted; `offset` is its place in the text."""
+    return b"".join(_repaired_tokens(element, offset, notes))
+
+
+def repaired_ends(element: bytes) -> bytes:
+    r"""The event with `C:\dir\"` read as a string that ends in a backslash."""
+    return _ESCAPED_END.sub(rb'\\\\"', element)
+
+
+def _repaired_tokens(element: bytes, offset: int, notes: Notes) -> Iterator[bytes]:
+    for match in _TOKEN.finditer(element):
+        token = match.group()
+        if match.group(1) is None:
+            token, words = _BARE_WORD.subn(b"null", token)
+            notes.add("not_a_number", offset + match.start(), words)
+        else:
+            if has_raw_backslashes(token):
+                token = escape_raw_backslashes(token)
+                notes.add("raw_backslash", offset + match.start())
+            token, controls = _CONTROL.subn(lambda found: b"\\u%04x" % found.group()[0], token)
+            notes.add("control_character", offset + match.start(), min(controls, 1))
+        yield token

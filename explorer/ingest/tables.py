@@ -1,0 +1,58 @@
+"""How do numpy columns become a typed table, with null for what is absent and each word once?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from explorer.ingest.columns import ABSENT
+
+Column = npt.NDArray[Any] | tuple[npt.NDArray[np.int32], Sequence[str]]
+"""Numbers (ABSENT or NaN is null), row numbers (−1 is null), or codes (−1 is null) with their words."""
+
+
+def table(schema: pa.Schema, columns: Mapping[str, Column]) -> pa.Table:
+    """A table of that schema; columns that are not given are null throughout."""
+    length = _length(columns)
+    arrays = [_array(field, columns.get(field.name), length) for field in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _length(columns: Mapping[str, Column]) -> int:
+    first = next(iter(columns.values()))
+    return len(first[0]) if isinstance(first, tuple) else len(first)
+
+
+def _array(field: pa.Field, column: Column | None, length: int) -> pa.Array:
+    if column is None:
+        return pa.nulls(length, field.type)
+    if isinstance(column, tuple):
+        return _words(field, *column)
+    missing = _missing(field, column)
+    return pa.array(column, field.type, mask=missing if missing is not None and missing.any() else None)
+
+
+def _missing(field: pa.Field, column: npt.NDArray[Any]) -> npt.NDArray[np.bool_] | None:
+    if not field.nullable:
+        return None
+    if column.dtype.kind == "f":
+        return np.asarray(np.isnan(column))
+    if field.name.endswith("_row") or field.name == "position_in_launch":
+        return np.asarray(column < 0)
+    return np.asarray(column == ABSENT)
+
+
+def _words(field: pa.Field, codes: npt.NDArray[np.int32], words: Sequence[str]) -> pa.Array:
+    """Only the words that occur, each text once, in order of first code."""
+    used = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(words)))
+    position_of_text: dict[str, int] = {}
+    new_code = np.full(len(words) + 1, -1, np.int32)  # the last one serves the code −1
+    for code in used.tolist():
+        new_code[code] = position_of_text.setdefault(words[code], len(position_of_text))
+    mask = codes < 0
+    indices = pa.array(new_code[codes], pa.int32(), mask=mask if mask.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(list(position_of_text), pa.string())).cast(field.type)

@@ -1,0 +1,41 @@
+"""How many nanoseconds is a number of microseconds, as its digits stand in the file?
+
+Epoch microseconds step by 0.25 us in float64, so no float is used: digits are read as integers.
+"""
+
+from __future__ import annotations
+
+import decimal
+
+NANOSECONDS_OF_MICROSECOND = 1000
+LIMIT_NS = 1 << 62
+"""Nothing that a clock wrote is beyond it (146 years), and sums of two still fit in 64 bits."""
+
+
+def nanoseconds(token: bytes) -> int | None:
+    """`b"5130812600962.789"` → 5130812600962789; quoted numbers too; None for anything that is not a finite number.
+
+    A fourth decimal rounds half away from zero.
+    """
+    whole, dot, fraction = token.strip(b'"').partition(b".")
+    digits = whole[1:] if whole[:1] == b"-" else whole
+    if not digits.isdigit() or (dot and not fraction.isdigit()):
+        return _general(token)
+    thousandths = int((fraction[:3] + b"000")[:3]) + (fraction[3:4] >= b"5")
+    magnitude = int(digits) * NANOSECONDS_OF_MICROSECOND + thousandths
+    return _within_limit(-magnitude if whole[:1] == b"-" else magnitude)
+
+
+def _general(token: bytes) -> int | None:
+    try:
+        number = decimal.Decimal(token.decode("ascii").strip('"').strip())
+    except (decimal.InvalidOperation, UnicodeDecodeError):
+        return None
+    if not number.is_finite() or number.adjusted() > 20:
+        return None
+    scaled = (number * NANOSECONDS_OF_MICROSECOND).to_integral_value(decimal.ROUND_HALF_UP)
+    return _within_limit(int(scaled))
+
+
+def _within_limit(value: int) -> int | None:
+    return value if -LIMIT_NS < value < LIMIT_NS else None

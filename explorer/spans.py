@@ -1,0 +1,191 @@
+"""How do half-open spans `[start, end)` lie to each other? Unions, cover, nesting, the innermost one at a time.
+
+Plain numpy on int64 nanoseconds, so that every sum is exact. Nothing here knows what a span stands for.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Times = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.int64]
+NO_ROW = -1
+"""Stands for "none" in row arrays inside the program; tables hold null instead."""
+
+
+@dataclass(frozen=True)
+class Cover:
+    """Disjoint, sorted, non-touching spans, and how much of them lies before any time."""
+
+    start: Times
+    end: Times
+    length_before: Times  # of the spans before each one, and of all of them at the end
+
+    @property
+    def total(self) -> int:
+        """Length of all spans together."""
+        return int(self.length_before[-1])
+
+    def before(self, times: Times) -> Times:
+        """Covered length before each time."""
+        index = np.searchsorted(self.start, times, side="right")
+        overhang = np.zeros(len(times), np.int64)
+        inside = index > 0
+        overhang[inside] = np.maximum(self.end[index[inside] - 1] - times[inside], 0)
+        return np.asarray(self.length_before[index] - overhang)
+
+    def within(self, start: Times, end: Times) -> Times:
+        """Covered length inside each `[start, end)`; an empty or reversed one holds 0."""
+        inside = self.before(np.maximum(end, start)) - self.before(start)
+        return np.asarray(np.maximum(inside, 0))
+
+
+def union(start: Times, end: Times) -> Cover:
+    """The union of spans in any order; empty and reversed ones add nothing, touching ones become one.
+
+    ..AAAA....
+    ....BBBB..   → one span of six
+    """
+    real = end > start
+    start, end = start[real], end[real]
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], end[order]
+    if len(start) == 0:
+        empty = np.zeros(0, np.int64)
+        return Cover(empty, empty, np.zeros(1, np.int64))
+    reach = np.maximum.accumulate(end)
+    opens = np.concatenate([[True], start[1:] > reach[:-1]])
+    first = np.flatnonzero(opens)
+    merged_start = start[first]
+    merged_end = reach[np.concatenate([first[1:] - 1, [len(start) - 1]])]
+    lengths = np.concatenate([[0], np.cumsum(merged_end - merged_start)])
+    return Cover(merged_start, merged_end, lengths)
+
+
+@dataclass(frozen=True)
+class Nesting:
+    """Depth (0 = outermost) and parent row of each span, and how many end after their parent."""
+
+    depth: npt.NDArray[np.int32]
+    parent: Rows
+    crossing_count: int
+
+
+def nest(start: Times, end: Times) -> Nesting:
+    """The nesting of the spans of one thread, sorted by start and then by end descending.
+
+    A span's parent is the latest one before it that is still open. Spans that cross (end after their parent) are
+    legal and counted. No recursion: a stack of 1,500 frames is as good as one of 3.
+    """
+    depth = _open_before(start, end)
+    parent = _parents_by_depth(depth)
+    has_parent = parent != NO_ROW
+    closed = np.zeros(len(start), bool)
+    closed[has_parent] = end[parent[has_parent]] < end[has_parent]
+    if not closed.any():
+        return Nesting(depth.astype(np.int32), parent, 0)
+    return _nest_one_by_one(start, end)
+
+
+def _open_before(start: Times, end: Times) -> Rows:
+    position = np.arange(len(start))
+    is_empty = end <= start
+    closed = np.searchsorted(np.sort(end[~is_empty]), start, side="right")
+    empty_before: Rows = np.cumsum(is_empty) - is_empty
+    return np.asarray(position - closed - empty_before)
+
+
+def _parents_by_depth(depth: Rows) -> Rows:
+    parent = np.full(len(depth), NO_ROW, np.int64)
+    order = np.argsort(depth, kind="stable")
+    edges = np.searchsorted(depth[order], np.arange(depth.max(initial=-1) + 2))
+    for level in range(1, len(edges) - 1):
+        above = order[edges[level - 1] : edges[level]]
+        here = order[edges[level] : edges[level + 1]]
+        parent[here] = above[np.searchsorted(above, here) - 1]
+    return parent
+
+
+def _nest_one_by_one(start: Times, end: Times) -> Nesting:
+    depth = np.zeros(len(start), np.int32)
+    parent = np.full(len(start), NO_ROW, np.int64)
+    crossing_count = 0
+    starts, ends = start.tolist(), end.tolist()
+    stack: list[int] = []
+    for row in range(len(starts)):
+        stack = _still_open(stack, ends, starts[row], after_crossing=crossing_count > 0)
+        depth[row] = len(stack)
+        if stack:
+            parent[row] = stack[-1]
+            crossing_count += ends[row] > ends[stack[-1]]
+        stack.append(row)
+    return Nesting(depth, parent, crossing_count)
+
+
+def _still_open(stack: list[int], ends: list[int], now: int, *, after_crossing: bool) -> list[int]:
+    if after_crossing:  # only then can a closed span lie under an open one
+        return [row for row in stack if ends[row] > now]
+    while stack and ends[stack[-1]] <= now:
+        stack.pop()
+    return stack
+
+
+@dataclass(frozen=True)
+class Innermost:
+    """A step function: from `time[i]` to `time[i + 1]` the innermost open span is `row[i]` (NO_ROW: none)."""
+
+    time: Times
+    row: Rows
+
+    def at(self, times: Times) -> Rows:
+        """The innermost span that contains each time, or NO_ROW."""
+        if len(self.time) == 0:
+            return np.full(len(times), NO_ROW, np.int64)
+        index = np.searchsorted(self.time, times, side="right") - 1
+        return np.where(index >= 0, self.row[np.maximum(index, 0)], NO_ROW)
+
+
+def innermost(start: Times, end: Times) -> Innermost:
+    """The innermost open span at any time: the one that started last; among equals the later row.
+
+    Takes the spans of one thread sorted by start and then by end descending; empty ones are never open.
+    """
+    rows = np.flatnonzero(end > start)
+    nesting = nest(start[rows], end[rows])
+    if nesting.crossing_count:
+        return _innermost_one_by_one(start, end, rows)
+    parents = np.where(nesting.parent >= 0, rows[nesting.parent], NO_ROW)
+    time = np.concatenate([end[rows], start[rows]])
+    opened = np.concatenate([parents, rows])
+    # At one time ends come before starts, deep ends before shallow ones, shallow starts before deep ones.
+    rank = np.concatenate([-nesting.depth.astype(np.int64) - 1, nesting.depth.astype(np.int64) + 1])
+    order = np.lexsort((rank, time))
+    return _last_of_each_time(time[order], opened[order])
+
+
+def _innermost_one_by_one(start: Times, end: Times, rows: Rows) -> Innermost:
+    edges = sorted({*start[rows].tolist(), *end[rows].tolist()})
+    waiting = list(zip(start[rows].tolist(), rows.tolist(), strict=True))
+    ends = end.tolist()
+    heap: list[tuple[int, int]] = []
+    chosen, position = [], 0
+    for now in edges:
+        while position < len(waiting) and waiting[position][0] <= now:
+            since, row = waiting[position]
+            heapq.heappush(heap, (-since, -row))
+            position += 1
+        while heap and ends[-heap[0][1]] <= now:
+            heapq.heappop(heap)
+        chosen.append(-heap[0][1] if heap else NO_ROW)
+    return Innermost(np.array(edges, np.int64), np.array(chosen, np.int64))
+
+
+def _last_of_each_time(time: Times, row: Rows) -> Innermost:
+    if len(time) == 0:
+        return Innermost(time, row)
+    is_last = np.concatenate([time[1:] != time[:-1], [True]])
+    return Innermost(time[is_last], row[is_last])
