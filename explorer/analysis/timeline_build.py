@@ -15,9 +15,11 @@ import pyarrow as pa
 
 from explorer import spans
 from explorer.analysis.idle import PARTS
+from explorer.analysis.pieces import devices_of
 from explorer.analysis.timeline_gaps import GapPieces, gap_pieces
 from explorer.analysis.timeline_rows import Names, Row, RowKind, RowName, TableName, build_row
 from explorer.analysis.timeline_sums import Times
+from explorer.analysis.windows import has_steps, step_windows
 from explorer.trace import FAMILIES, Trace, codes_and_words, values
 
 ANNOTATION_KINDS: dict[str, RowKind] = {"step": "step", "layer": "layer"}
@@ -25,7 +27,7 @@ ANNOTATION_KINDS: dict[str, RowKind] = {"step": "step", "layer": "layer"}
 
 @dataclass(frozen=True)
 class Step:
-    """One step mark of the host. `label` is its annotation's text."""
+    """The window of one step on the first device (definitions.md, "Step window"); `label` is its annotation's text."""
 
     label: str
     start_ns: int
@@ -72,11 +74,10 @@ def build_timeline(trace: Trace) -> Timeline:
 
 
 def _steps(trace: Trace) -> tuple[Step, ...]:
-    kinds, words = codes_and_words(trace.annotations, "kind")
-    chosen = np.flatnonzero(kinds == words.index("step")).tolist() if "step" in words else []
-    names, labels = codes_and_words(trace.annotations, "name")
-    start, end = values(trace.annotations, "start_ns"), values(trace.annotations, "end_ns")
-    return tuple(Step(labels[names[row]], int(start[row]), int(end[row])) for row in chosen)
+    devices = devices_of(trace)
+    if not devices or not has_steps(trace):
+        return ()
+    return tuple(Step(window.name, window.start_ns, window.end_ns) for window in step_windows(trace, devices[0]))
 
 
 def _annotation_rows(trace: Trace) -> Iterator[Row]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from explorer.analysis.timeline_build import Timeline
+from explorer.analysis.timeline_build import Step, Timeline
 from explorer.analysis.timeline_rows import Row
 from explorer.analysis.timeline_search import Matches
 from explorer.errors import ExplorerError
@@ -45,6 +45,12 @@ class Asked:
     def row(self, parameter: str = "row") -> Row:
         """The row at the position that a parameter names."""
         return self.timeline.rows[position(self.request, parameter, len(self.timeline.rows))]
+
+    def step(self) -> Step | None:
+        """The step at the position that `step=` names, None where there is no such parameter."""
+        if "step" not in self.request.query_params:
+            return None
+        return self.timeline.steps[position(self.request, "step", len(self.timeline.steps))]
 
     def matches(self) -> Matches | None:
         """What `pattern=` finds, or None where nothing is searched."""
