@@ -1,0 +1,65 @@
+"""What is this run, in one line under its picker?"""
+
+from __future__ import annotations
+
+from html import escape
+
+from explorer.recording import Correctness
+from explorer.settings import MODE_LABELS, RunSettings
+from explorer.ui.sources import KIND_LABELS, Source
+from explorer.units import text
+
+_STATE_WORDS = {"running": "still running", "failed": "failed", "cancelled": "cancelled", "lost": "stopped unseen"}
+
+
+def chip_line(source: Source) -> str:
+    """HTML: model, phase, batch, context, mode, backend, GPU, and where it comes from."""
+    words = [escape(word) for word in _words(source)]
+    if source.problem:
+        words.append('<span class="bad">cannot be opened</span>')
+    elif source.state in _STATE_WORDS:
+        words.append(f'<span class="bad">{_STATE_WORDS[source.state]}</span>')
+    elif source.facts and source.facts.correctness and not source.facts.correctness.passed:
+        words.append('<span class="bad">wrong results</span>')
+    return f'<div class="chips">{" · ".join(words)}</div>'
+
+
+def device_name(source: Source) -> str:
+    """The device that measured, or a word for not knowing."""
+    if source.facts and source.facts.environment:
+        return source.facts.environment.device_name
+    return "" if source.settings is None else source.settings.device
+
+
+def wrong_results(checked: Correctness) -> str:
+    """What a failed check found, in a sentence."""
+    return (
+        f"Against eager float32 the logits are off by {text(checked.logits_error_ratio, 'ratio')} and the KV cache by "
+        f"{text(checked.kv_cache_error_ratio, 'ratio')}, where {text(checked.error_limit_ratio, 'ratio')} is allowed; "
+        f"{text(checked.token_agreement_ratio, 'ratio')} of the tokens agree. Its speed means nothing until that is "
+        "mended."
+    )
+
+
+def settings_words(settings: RunSettings) -> list[str]:
+    """The settings that tell runs apart, in words."""
+    words = [
+        settings.model,
+        settings.phase,
+        f"batch {settings.batch_size:,}",
+        f"context {settings.context_tokens:,}",
+        MODE_LABELS[settings.mode],
+        settings.dtype,
+    ]
+    if settings.joined_projections:
+        words.append("joined projections")
+    if settings.autotune:
+        words.append("autotuned")
+    words.append("attention " + settings.attention)
+    return words
+
+
+def _words(source: Source) -> list[str]:
+    if source.settings is None:
+        return [KIND_LABELS[source.kind], "no settings beside it"]
+    return [*settings_words(source.settings), device_name(source), KIND_LABELS[source.kind]]

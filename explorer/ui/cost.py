@@ -1,0 +1,50 @@
+"""What will a run cost, before it starts: memory needed against memory free, and time seen before?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from explorer.settings import BYTES_OF_DTYPE, MODEL_SHAPES, RunSettings
+from explorer.ui.sources import Source
+
+_LOGIT_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Memory in bytes, None where the shape is unknown; `seen_ns` is how long the most similar run took in all."""
+
+    weight_bytes: int | None
+    cache_bytes: int | None
+    needed_bytes: int | None
+    seen_ns: int | None
+    seen_compile_ns: int | None
+
+
+def estimate(settings: RunSettings, sources: Iterable[Source]) -> Cost:
+    """The least that a run needs: weights, their float32 reference, KV cache and logits."""
+    seen = _most_similar(settings, sources)
+    seen_ns = sum(seen.facts.stage_ns.values()) if seen and seen.facts else None
+    compile_ns = seen.facts.cold_start.compile_ns if seen and seen.facts and seen.facts.cold_start else None
+    if settings.weights_folder:
+        return Cost(None, None, None, seen_ns, compile_ns)
+    shape = MODEL_SHAPES[settings.model]
+    weights = shape.weight_bytes(settings.dtype)
+    cache = shape.kv_bytes_per_token(settings.dtype) * settings.cache_tokens * settings.batch_size
+    tokens = settings.batch_size * (settings.context_tokens if settings.phase == "prefill" else 1)
+    activations = tokens * (shape.mlp_size * BYTES_OF_DTYPE[settings.dtype] + shape.vocab_size * _LOGIT_BYTES)
+    reference = shape.weight_bytes("float32")
+    return Cost(weights, cache, weights + reference + cache + activations, seen_ns, compile_ns)
+
+
+def _most_similar(settings: RunSettings, sources: Iterable[Source]) -> Source | None:
+    for source in sources:
+        if source.kind != "upload" and source.state == "finished" and source.settings is not None:
+            mine, its = settings, source.settings
+            if all(
+                getattr(mine, name) == getattr(its, name)
+                for name in ("model", "device", "mode", "phase", "compile_scope", "autotune")
+            ):
+                return source
+    return None

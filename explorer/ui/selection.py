@@ -1,0 +1,61 @@
+"""Which two runs are A and B? The address says so, the session remembers it from page to page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from explorer.ui.sources import Source, default_pair, find_source
+
+LETTERS = ("a", "b")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The chosen runs; None where nothing is chosen or what the address names is gone."""
+
+    a: Source | None
+    b: Source | None
+
+    def side(self, letter: str) -> Source | None:
+        return self.a if letter == "a" else self.b
+
+
+def adopt_address(sources: Sequence[Source]) -> None:
+    """Takes A and B from the address where it changed since we last wrote it, else keeps the session's choice."""
+    defaults = dict(zip(LETTERS, default_pair(list(sources)), strict=True))
+    for letter in LETTERS:
+        named = st.query_params.get(letter)
+        if named and named != st.session_state.get(f"address_{letter}"):
+            st.session_state[f"chosen_{letter}"] = named
+        elif f"chosen_{letter}" not in st.session_state:
+            st.session_state[f"chosen_{letter}"] = defaults[letter]
+
+
+def write_address() -> None:
+    """Puts A and B into the address, so that a copied link shows the same picture."""
+    for letter in LETTERS:
+        chosen = st.session_state.get(f"chosen_{letter}")
+        st.session_state[f"address_{letter}"] = chosen
+        if chosen and st.query_params.get(letter) != chosen:
+            st.query_params[letter] = chosen
+
+
+def chosen(sources: Sequence[Source]) -> Selection:
+    """The two chosen sources."""
+    a, b = (find_source(st.session_state.get(f"chosen_{letter}"), sources) for letter in LETTERS)
+    return Selection(a, b)
+
+
+def choose(letter: str, source_id: str | None) -> None:
+    """Makes a source A or B, from the next run of the page on."""
+    st.session_state[f"chosen_{letter}"] = source_id
+
+
+def swap() -> None:
+    """Makes A of B and B of A."""
+    a, b = (st.session_state.get(f"chosen_{letter}") for letter in LETTERS)
+    choose("a", b)
+    choose("b", a)

@@ -1,0 +1,213 @@
+"""Which runs are there to look at, and what is each? Ids are `sample:NAME`, `run:NAME` and `upload:HASH`.
+
+An id from an address is only ever looked up among the sources that exist; no part of it becomes a path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import streamlit as st
+
+from explorer.errors import ExplorerError, RecordingError, TraceError
+from explorer.recording import FACTS_FILE, SETTINGS_FILE, TRACE_FILE, Facts, Recording, RunState
+from explorer.settings import RunSettings
+from explorer.ui.archive import LIMIT_BYTES, unpack
+from explorer.ui.places import runs_folder, samples_folder, uploads_folder
+from explorer.units import shortened, text
+
+SourceKind = Literal["sample", "run", "upload"]
+KIND_LABELS: dict[SourceKind, str] = {"sample": "bundled", "run": "measured here", "upload": "uploaded"}
+_NAME_FILE = "upload.json"
+_HASH_LENGTH = 32
+
+
+@dataclass(frozen=True)
+class Source:
+    """One run or trace that can be chosen as A or B. `problem` says why it cannot be opened, else it is empty."""
+
+    source_id: str
+    kind: SourceKind
+    title: str
+    folder: Path
+    trace_path: Path
+    settings: RunSettings | None = None
+    facts: Facts | None = None
+    state: RunState | None = None
+    problem: str = ""
+
+    @property
+    def has_trace(self) -> bool:
+        return not self.problem and self.trace_path.is_file()
+
+    @property
+    def stamp(self) -> str:
+        """Changes whenever the files behind this source do; the key of everything cached about it."""
+        return _stamp(self.folder, self.trace_path)
+
+
+def all_sources() -> list[Source]:
+    """Bundled recordings in their order, then a person's own, newest first, then this session's uploads."""
+    samples = [_read_folder(folder, "sample") for folder in _folders(samples_folder())]
+    runs = [_read_folder(folder, "run") for folder in reversed(_folders(runs_folder()))]
+    uploads = [_read_upload(uploads_folder() / name) for name in _session_uploads() if _exists(name)]
+    return _with_distinct_titles([*samples, *runs, *uploads])
+
+
+def find_source(source_id: str | None, sources: Iterable[Source]) -> Source | None:
+    """The source with that id; an upload of another session is found by its hash, which nobody can guess."""
+    if not source_id:
+        return None
+    for source in sources:
+        if source.source_id == source_id:
+            return source
+    name = source_id.removeprefix("upload:")
+    if name != source_id and name.isalnum() and len(name) == _HASH_LENGTH and _exists(name):
+        return _read_upload(uploads_folder() / name)
+    return None
+
+
+def default_pair(sources: list[Source]) -> tuple[str | None, str | None]:
+    """What opens first: bundled eager and compile + CUDA graph of one model, else the first two that have a trace."""
+    usable = [source for source in sources if source.has_trace]
+    samples = [source for source in usable if source.kind == "sample" and source.settings is not None]
+    for eager in samples:
+        for other in samples:
+            if eager.settings and other.settings and _is_showcase(eager.settings, other.settings):
+                return eager.source_id, other.source_id
+    ids = [source.source_id for source in usable[:2]]
+    return (ids[0] if ids else None, ids[-1] if ids else None)
+
+
+def add_upload(name: str, content: bytes) -> str:
+    """Keeps an uploaded trace or recording zip for this session and returns its source id.
+
+    Raises TraceError or RecordingError when it is too large or not what its ending says. The same content twice is
+    one upload.
+    """
+    if len(content) > LIMIT_BYTES:
+        raise TraceError(
+            f"{shortened(name)} has {text(len(content), 'bytes')}; up to {text(LIMIT_BYTES, 'bytes')} can be "
+            "uploaded. Compress it with gzip, or use `explorer report` on the command line."
+        )
+    digest = hashlib.sha256(content).hexdigest()[:_HASH_LENGTH]
+    folder = uploads_folder() / digest
+    if not folder.exists():
+        draft = uploads_folder() / f".{digest}"
+        shutil.rmtree(draft, ignore_errors=True)
+        try:
+            _keep(name, content, draft)
+        except ExplorerError:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+        draft.rename(folder)
+    if digest not in _session_uploads():
+        st.session_state["uploads"] = [*_session_uploads(), digest]
+    return f"upload:{digest}"
+
+
+def delete_run(source: Source) -> None:
+    """Deletes a person's own run or drops an upload from this session; bundled recordings stay."""
+    if source.kind == "run":
+        shutil.rmtree(source.folder, ignore_errors=True)
+    elif source.kind == "upload":
+        st.session_state["uploads"] = [name for name in _session_uploads() if name != source.folder.name]
+
+
+def _keep(name: str, content: bytes, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    if content[:4] == b"PK\x03\x04":
+        unpack(content, folder)
+    elif content[:2] == b"\x1f\x8b":
+        (folder / TRACE_FILE).write_bytes(content)
+    elif content.lstrip()[:1] in (b"{", b"["):
+        (folder / "trace.json").write_bytes(content)
+    else:
+        raise TraceError(
+            f"{shortened(name)} is neither JSON, gzip nor zip. Upload a .json or .json.gz that the PyTorch profiler "
+            "exported, or a .zip that the Library made."
+        )
+    (folder / _NAME_FILE).write_text(json.dumps({"name": name}), encoding="utf-8")
+
+
+def _read_upload(folder: Path) -> Source:
+    name = str(json.loads((folder / _NAME_FILE).read_text(encoding="utf-8"))["name"])
+    if (folder / SETTINGS_FILE).exists():
+        return _read_folder(folder, "upload")
+    packed = folder / TRACE_FILE
+    path = packed if packed.exists() else folder / "trace.json"
+    return Source(f"upload:{folder.name}", "upload", shortened(name, 60), folder, path)
+
+
+def _read_folder(folder: Path, kind: SourceKind) -> Source:
+    source_id = f"{kind}:{folder.name}"
+    trace_path = folder / TRACE_FILE
+    try:
+        settings, facts = _read_recording(str(folder), _stamp(folder, trace_path))
+        state = facts.state if facts and facts.state != "running" else Recording(folder).state()
+    except RecordingError as problem:
+        return Source(source_id, kind, folder.name, folder, trace_path, problem=str(problem))
+    return Source(source_id, kind, settings.title, folder, trace_path, settings, facts, state)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2000)
+def _read_recording(folder: str, stamp: str) -> tuple[RunSettings, Facts | None]:
+    del stamp  # only part of the cache's key
+    recording = Recording(Path(folder))
+    facts = recording.facts() if (Path(folder) / FACTS_FILE).exists() else None
+    return recording.settings(), facts
+
+
+def _stamp(folder: Path, trace_path: Path) -> str:
+    parts = []
+    for path in (folder / SETTINGS_FILE, folder / FACTS_FILE, folder / "end.json", trace_path):
+        if path.exists():
+            status = path.stat()
+            parts.append(f"{status.st_mtime_ns}.{status.st_size}")
+        else:
+            parts.append("-")
+    return " ".join(parts)
+
+
+def _folders(parent: Path) -> list[Path]:
+    if not parent.is_dir():
+        return []
+    return sorted(path for path in parent.iterdir() if (path / SETTINGS_FILE).is_file())
+
+
+def _session_uploads() -> list[str]:
+    return list(st.session_state.get("uploads", []))
+
+
+def _exists(upload_name: str) -> bool:
+    return (uploads_folder() / upload_name / _NAME_FILE).is_file()
+
+
+def _is_showcase(eager: RunSettings, other: RunSettings) -> bool:
+    same = (eager.model, eager.batch_size, eager.phase, eager.device) == (
+        other.model,
+        other.batch_size,
+        other.phase,
+        other.device,
+    )
+    plain = not (other.joined_projections or other.autotune)
+    return same and plain and eager.phase == "decode" and (eager.mode, other.mode) == ("eager", "compile_cuda_graph")
+
+
+def _with_distinct_titles(sources: list[Source]) -> list[Source]:
+    """Titles that occur twice get their run's folder name behind them."""
+    titles = [source.title for source in sources]
+    return [
+        source if titles.count(source.title) == 1 else replace(source, title=f"{source.title} · {_suffix(source)}")
+        for source in sources
+    ]
+
+
+def _suffix(source: Source) -> str:
+    return source.folder.name[:8] if source.kind == "upload" else source.folder.name

@@ -1,0 +1,55 @@
+"""A folder of recordings of its own for every page test, and the app opened on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from explorer.settings import RunSettings
+from explorer.ui.places import TRACES_VARIABLE
+from tests.ui.drawn import write_recording
+
+MAIN = str(Path(__file__).parents[2] / "explorer" / "ui" / "main.py")
+EAGER = RunSettings(model="qwen3-0.6b", device="cuda", mode="eager")
+GRAPH = RunSettings(model="qwen3-0.6b", device="cuda", mode="compile_cuda_graph")
+
+
+@pytest.fixture
+def traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty `samples/` and `runs/`, and caches of this test alone."""
+    for name in ("samples", "runs"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv(TRACES_VARIABLE, str(tmp_path))
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    yield tmp_path
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def pair(traces: Path) -> Path:
+    """Two bundled recordings: eager, and compile + CUDA graph with a fifth of the idle time."""
+    write_recording(traces / "samples" / "eager", EAGER)
+    write_recording(traces / "samples" / "graph", GRAPH, launch_pitch_us=40.0, step_ns=120_000)
+    return traces
+
+
+@pytest.fixture
+def open_page() -> Callable[..., AppTest]:
+    """Opens a page by its word, with query parameters, and asserts that it ran without an exception."""
+
+    def opened(page: str = "compare", **address: str) -> AppTest:
+        app = AppTest.from_file(MAIN, default_timeout=30)
+        for name, value in address.items():
+            app.query_params[name] = value
+        app.run()
+        if page != "compare":
+            app.switch_page(f"screens/{page}.py").run()
+        assert not app.exception, app.exception
+        return app
+
+    return opened
