@@ -62,10 +62,11 @@ def gaps_by_size(sides: Sequence[GapsOfSide], theme: Theme) -> go.Figure:
     figure.update_xaxes(
         range=[np.log10(edges[0]), np.log10(edges[-1])],
         tickvals=decades.tolist(),
-        ticktext=[text(10.0**decade, "ns") for decade in decades],
+        ticktext=[_plain_text(10.0**decade) for decade in decades],
         ticks="outside",
         fixedrange=True,
     )
+    figure.update_xaxes(anchor=f"y{len(sides)}" if len(sides) > 1 else "y")
     figure.update_yaxes(visible=False, rangemode="tozero", fixedrange=True)
     return figure
 
@@ -78,6 +79,12 @@ def _title(side: GapsOfSide) -> str:
         f"{len(lengths):,} gaps, {text(lengths.sum(), 'ns')} altogether, "
         f"half of them under {text(float(lengths.median()), 'ns')}"
     )
+
+
+def _plain_text(power_ns: float) -> str:
+    """A power of ten without the zeros that a measured value would have: `10 µs`."""
+    number, unit = text(power_ns, "ns").split(" ")
+    return f"{float(number.replace(',', '')):g} {unit}"
 
 
 def _edges(sides: Sequence[GapsOfSide]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -101,15 +108,16 @@ def _add_side(
         total = np.bincount(bins, side.gaps[f"{part}_ns"].to_numpy(dtype=np.float64), minlength=len(edges) - 1)
         if not total.any():
             continue
+        used = np.flatnonzero(total)
         hover = [
             f"<b>{side.letter} · {key_label(part)}</b><br>{text(value, 'ns')} in {count:,} gaps of "
             f"{text(low, 'ns')} to {text(high, 'ns')}"
-            for value, count, low, high in zip(total, counts, edges[:-1], edges[1:], strict=True)
+            for value, count, low, high in zip(total[used], counts[used], edges[used], edges[used + 1], strict=True)
         ]
         figure.add_bar(
             name=part,
-            x=centres,
-            y=total,
+            x=centres[used],
+            y=total[used],
             width=float(np.diff(np.log10(edges))[0] * 0.94),
             yaxis=axis,
             marker={"color": theme.colour(part), **theme.edge(part)},

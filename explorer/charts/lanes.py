@@ -54,9 +54,13 @@ class Rectangles:
     frame: pd.DataFrame
 
 
-def work_rows(trace: Trace, stretch: Stretch) -> list[Rectangles]:
-    """One row a device and stream with GPU work in the stretch, busiest first."""
-    work = _within(trace.work, stretch)
+def work_rows(trace: Trace, work: pa.Table, stretch: Stretch) -> list[Rectangles]:
+    """One row a device and stream with work in the stretch, busiest first.
+
+    `work` has the columns of `trace.WORK` that are drawn: start_ns, end_ns, name, family, device, stream, call_row and
+    operator_row; usually it is the trace's own, on the CPU what stands in for it.
+    """
+    work = _within(work, stretch)
     if work.num_rows == 0:
         return []
     places = Counter(zip(work["device"].to_pylist(), work["stream"].to_pylist(), strict=True))
@@ -66,9 +70,15 @@ def work_rows(trace: Trace, stretch: Stretch) -> list[Rectangles]:
         is_here = pc.and_(pc.equal(work["device"], device), pc.equal(work["stream"], pa.scalar(stream, pa.string())))
         if stream is None:
             is_here = pc.and_(pc.equal(work["device"], device), pc.is_null(work["stream"]))
-        title = f"GPU {device} stream {stream}" if device_count > 1 else f"GPU stream {stream}"
+        title = _row_title(device, stream, device_count)
         rows.append(Rectangles("work", title, _work_frame(trace, work.filter(is_here), stretch)))
     return rows
+
+
+def _row_title(device: str, stream: str | None, device_count: int) -> str:
+    if stream is None:
+        return device.upper() if device == "cpu" else f"GPU {device}"
+    return f"GPU {device} stream {stream}" if device_count > 1 else f"GPU stream {stream}"
 
 
 def gap_row(gaps: pd.DataFrame, stretch: Stretch) -> Rectangles:

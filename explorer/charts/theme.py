@@ -75,8 +75,8 @@ IDLE_MEANINGS: Mapping[str, str] = MappingProxyType(
 )
 
 # Pale to strong means contrast with the background, so the dark theme's scale runs the other way.
-_IDLE_LIGHT = ("#E9E3DB", "#D6CABB", "#BDA68A", "#9C7C59", "#83603F", "#694528", "#4E3019", "#F4EDE4", "#D9DBDF")
-_IDLE_DARK = ("#2E2A27", "#433B34", "#66563F", "#8C7150", "#A98760", "#C7A177", "#E3C199", "#221E1B", "#3A3F47")
+_IDLE_LIGHT = ("#EAE4DE", "#D7CBC2", "#B9A394", "#967869", "#7E5C4D", "#654034", "#4A2B22", "#F5EEE8", "#D9DBDF")
+_IDLE_DARK = ("#39332F", "#4A403B", "#67554C", "#8E7366", "#AB8B7C", "#CAA795", "#E6C9B9", "#221E1C", "#3A3F47")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow.compute as pc
 
 from explorer.charts.theme import Theme
 from explorer.trace import Trace, codes_and_words, values
@@ -15,14 +16,18 @@ Times = npt.NDArray[np.float64]
 
 
 def thumbnail(trace: Trace, start_ns: int, end_ns: int, theme: Theme) -> str:
-    """An SVG picture of the trace between two times: bars as high as the GPU was busy."""
+    """An SVG picture of the trace between two times: bars as high as the GPU was busy.
+
+    Without GPU work the outermost host operators stand in.
+    """
     extent_ns = max(1, end_ns - start_ns)
     edges = start_ns + np.arange(_COLUMNS + 1) * extent_ns / _COLUMNS
-    codes, words = codes_and_words(trace.work, "family")
+    drawn = trace.work if trace.work.num_rows else trace.operators.filter(pc.equal(trace.operators["depth"], 0))
+    codes, words = codes_and_words(drawn, "family")
     spans = pd.DataFrame(
         {
-            "start_ns": values(trace.work, "start_ns"),
-            "end_ns": values(trace.work, "end_ns"),
+            "start_ns": values(drawn, "start_ns"),
+            "end_ns": values(drawn, "end_ns"),
             "key": [words[code] for code in codes],
         }
     )
@@ -40,8 +45,8 @@ def thumbnail(trace: Trace, start_ns: int, end_ns: int, theme: Theme) -> str:
     ]
     background = theme.idle["device_latency"]
     return (
-        f'<svg class="thumb" viewBox="0 0 {_COLUMNS} {_HEIGHT}" preserveAspectRatio="none" role="img" '
-        f'aria-label="GPU work over one step" style="background:{background}">{"".join(rectangles)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_COLUMNS} {_HEIGHT}" preserveAspectRatio="none">'
+        f'<rect width="{_COLUMNS}" height="{_HEIGHT}" fill="{background}"/>{"".join(rectangles)}</svg>'
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 import plotly.graph_objects as go
+import pyarrow as pa
 
 from explorer.charts.bars import ASSUMED_WIDTH_PX
 from explorer.charts.lanes import Rectangles, Stretch, call_row, gap_row, operator_rows, work_rows
@@ -23,7 +24,9 @@ _AXIS_PX = 30
 
 @dataclass(frozen=True)
 class Side:
-    """One run to draw: its step begins at `step_start_ns`, `gaps` are its idle gaps (see lanes.gap_row)."""
+    """One run to draw: its step begins at `step_start_ns`, `gaps` are its idle gaps (see lanes.gap_row),
+    `work` what ran (see lanes.work_rows).
+    """
 
     letter: str
     title: str
@@ -31,6 +34,7 @@ class Side:
     step_start_ns: int
     step_end_ns: int
     gaps: pd.DataFrame
+    work: pa.Table
 
     def stretch(self, start_ns: int, extent_ns: int) -> Stretch:
         """From `start_ns` after the step's start, `extent_ns` long."""
@@ -72,10 +76,10 @@ def timeline(sides: Sequence[Side], start_ns: int, extent_ns: int, theme: Theme)
 
 def _rows(side: Side, stretch: Stretch) -> list[list[Rectangles]]:
     """What shares one line: the busiest stream has the gaps between its pieces, all else stands alone."""
-    rows: list[list[Rectangles]] = [[row] for row in work_rows(side.trace, stretch)]
+    rows: list[list[Rectangles]] = [[row] for row in work_rows(side.trace, side.work, stretch)]
     gaps = gap_row(side.gaps, stretch)
-    if not rows and len(gaps.frame):
-        rows = [[Rectangles("work", "GPU", gaps.frame.iloc[:0])]]
+    if not rows and len(gaps.frame):  # a stretch that is one long gap
+        rows = [[Rectangles("work", "", gaps.frame.iloc[:0])]]
     if rows:
         rows[0].insert(0, gaps)
     rows += [[row] for row in operator_rows(side.trace, stretch)]
@@ -134,7 +138,7 @@ def _labels(rectangles: Rectangles, lengths_ns: Sequence[int], extent_ns: int) -
         if rectangles.kind == "gap":
             labels.append(label if len(label) <= room else "")
         else:
-            labels.append(shortened(label, room) if room >= 8 else "")
+            labels.append(shortened(label, room) if room >= 14 else "")
     return labels
 
 

@@ -1,0 +1,92 @@
+"""Who is behind the idle time? Operators and host calls by the time behind them, and the longest gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from explorer.charts.theme import IDLE_PARTS, key_label
+from explorer.ui import pieces
+from explorer.ui.rows import Cell, Line, draw_rows
+from explorer.ui.sides import Side
+from explorer.units import exact, shortened, text
+
+_ROW_LIMIT = 12
+
+
+def draw_blame(side: Side) -> None:
+    """What drained the device first, then the operators whose launches came late."""
+    calls, operators = side.gaps.table("calls"), side.gaps.table("operators")
+    left, right = st.columns(2, gap="large")
+    with left:
+        pieces.part_title("Operators behind late launches", "idle time over all steps")
+        _draw_operators(operators)
+    with right:
+        pieces.part_title("Blocking calls that drained the device", "idle time after them")
+        _draw_calls(calls)
+
+
+def draw_longest(side: Side) -> None:
+    """The longest gaps, each with its largest part and what ended it."""
+    pieces.part_title("The longest gaps")
+    frame = side.gaps.table("longest").head(_ROW_LIMIT)
+    origin_ns = side.windows[0].start_ns if side.windows else 0
+    lines = [
+        Line(
+            (
+                Cell(shortened(str(gap["work"]), 56), str(gap["work"])),
+                Cell(_largest_part(gap)),
+                Cell(shortened(_or_dash(gap["operator"]), 32), _or_dash(gap["operator"])),
+                Cell(text(gap["start_ns"] - origin_ns, "ns"), exact(gap["start_ns"] - origin_ns, "ns")),
+                Cell(text(gap["length_ns"], "ns"), exact(gap["length_ns"], "ns")),
+            )
+        )
+        for gap in frame.to_dict("records")
+    ]
+    draw_rows(("ended by", "mostly", "operator", "from the first step's start", "length"), lines, (4, 2, 2.4, 2, 1))
+
+
+def _draw_operators(frame: pd.DataFrame) -> None:
+    if frame.empty:
+        st.html('<p class="quiet">No launch came late.</p>')
+        return
+    lines = [
+        Line(
+            (
+                Cell(shortened(str(row["operator"]), 40), str(row["operator"])),
+                Cell(text(row["gap_count"], "count")),
+                Cell(text(row["late_host_ns"], "ns"), exact(row["late_host_ns"], "ns")),
+            )
+        )
+        for row in frame.head(_ROW_LIMIT).to_dict("records")
+    ]
+    draw_rows(("operator", "gaps", "late host"), lines, (3, 1, 1.2))
+
+
+def _draw_calls(frame: pd.DataFrame) -> None:
+    if frame.empty:
+        st.html('<p class="quiet">No synchronisation drained the device.</p>')
+        return
+    lines = [
+        Line(
+            (
+                Cell(shortened(f"{row['call']} in {row['operator']}", 44), f"{row['call']} in {row['operator']}"),
+                Cell(text(row["gap_count"], "count")),
+                Cell(text(row["after_sync_ns"], "ns"), exact(row["after_sync_ns"], "ns")),
+            )
+        )
+        for row in frame.head(_ROW_LIMIT).to_dict("records")
+    ]
+    draw_rows(("call", "gaps", "late host"), lines, (3, 1, 1.2))
+
+
+def _largest_part(gap: dict[Hashable, Any]) -> str:
+    parts = {part: gap[f"{part}_ns"] for part in IDLE_PARTS}
+    return key_label(max(parts, key=lambda part: parts[part]))
+
+
+def _or_dash(name: object) -> str:
+    return str(name) if isinstance(name, str) else "–"

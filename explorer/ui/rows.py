@@ -1,0 +1,54 @@
+"""How does a table read? Rows of escaped HTML with units and aligned numbers; a row may open to rows below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import streamlit as st
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: what is shown, and what the pointer over it says."""
+
+    text: str
+    hover: str = ""
+    swatch: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row, and the rows that it opens to."""
+
+    cells: tuple[Cell, ...]
+    below: tuple[Line, ...] = ()
+    is_total: bool = False
+
+
+def draw_rows(head: Sequence[str], lines: Sequence[Line], widths: Sequence[float]) -> None:
+    """Draws a table; the first column is left-aligned and gives way, `widths` are the columns' shares."""
+    columns = " ".join(f"minmax(0, {width}fr)" for width in widths)
+    style = f'style="grid-template-columns:{columns}"'
+    header = _row([Cell(label) for label in head], style, "row head")
+    st.html(f'<div class="rows">{header}{"".join(_line(line, style) for line in lines)}</div>')
+
+
+def _line(line: Line, style: str) -> str:
+    if line.is_total:
+        return f'<div class="total">{_row(line.cells, style, "row")}</div>'
+    if not line.below:
+        return _row(line.cells, style, "row plain")
+    below = "".join(_row(inner.cells, style, "row plain") for inner in line.below)
+    return f'<details><summary>{_row(line.cells, style, "row")}</summary><div class="nested">{below}</div></details>'
+
+
+def _row(cells: Sequence[Cell], style: str, kind: str) -> str:
+    return f'<div class="{kind}" {style}>{"".join(_cell(cell) for cell in cells)}</div>'
+
+
+def _cell(cell: Cell) -> str:
+    swatch = f'<i class="swatch" style="{escape(cell.swatch)}"></i>' if cell.swatch else ""
+    hover = f' title="{escape(cell.hover)}"' if cell.hover else ""
+    return f"<span{hover}>{swatch}{escape(cell.text)}</span>"

@@ -1,0 +1,115 @@
+"""Compare: what did B change about A's step?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from explorer.analysis.compare import Comparability, comparable, comparison_sentence
+from explorer.charts.step_bar import is_worth_magnifying, step_bar
+from explorer.ui import pieces
+from explorer.ui.chips import wrong_results
+from explorer.ui.figures import draw_figure, draw_legend
+from explorer.ui.kernel_table import draw_kernel_table
+from explorer.ui.machine import fitted, this_machine
+from explorer.ui.selection import chosen
+from explorer.ui.settings_form import fill_form, load_settings
+from explorer.ui.sides import Side, open_sides
+from explorer.ui.sources import all_sources
+from explorer.ui.step_cards import step_cards
+from explorer.ui.timelines import draw_timelines
+
+
+def show() -> None:
+    """Draws the page for the chosen A and B; with one side only, that side."""
+    sources = all_sources()
+    if not sources:
+        pieces.finding(
+            "Nothing to compare yet.", "Start two runs on the Run page, or add your own trace in the Library."
+        )
+        _draw_next_steps([])
+        return
+    sides = open_sides(chosen(sources))
+    if not sides:
+        return
+    _draw_finding(sides)
+    _draw_correctness(sides)
+    pieces.cards(step_cards(sides))
+    _draw_bars(sides)
+    pieces.part_title("One step, from its start", "the first profiled step; drag to zoom, double-click to go back")
+    draw_timelines(sides, pieces.current_theme().name)
+    pieces.part_title(
+        "Kernels" if not sides[0].is_cpu else "Operators", "a step, on average; a family opens to its names"
+    )
+    draw_kernel_table(sides, pieces.current_theme())
+    for note in dict.fromkeys(note for side in sides for note in (*side.kernels.notes, *side.step.notes)):
+        pieces.quiet_line(note)
+    _draw_next_steps(sides)
+
+
+def _draw_finding(sides: Sequence[Side]) -> None:
+    if len(sides) == 1:
+        pieces.finding(f"{sides[0].letter}: {sides[0].source.title}", sides[0].idle_sentence())
+        return
+    a, b = sides
+    headline, _, rest = comparison_sentence(a.step, b.step).partition(". ")
+    fairness = comparable((a.source.settings, a.source.facts), (b.source.settings, b.source.facts))
+    if a.is_cpu and b.is_cpu:
+        rest = "Both ran on the CPU, where host operators stand in for kernels."
+    pieces.finding(f"{headline.removesuffix('.')}.", f"{rest} {fairness.verdict}".strip())
+    _draw_differences(fairness)
+
+
+def _draw_differences(fairness: Comparability) -> None:
+    """What differs, listed first where it is more than the one setting under study."""
+    if len(fairness.differences) > 1:
+        title = "More than one setting differs" if fairness.is_fair else "Not a fair comparison"
+        lines = [f"{difference.label}: {difference.a} in A, {difference.b} in B" for difference in fairness.differences]
+        pieces.box(title, lines, loud=not fairness.is_fair)
+
+
+def _draw_correctness(sides: Sequence[Side]) -> None:
+    for side in sides:
+        checked = side.source.facts.correctness if side.source.facts else None
+        if checked is not None and not checked.passed:
+            pieces.box(f"{side.letter} computes wrong results", [wrong_results(checked)], loud=True)
+
+
+def _draw_bars(sides: Sequence[Side]) -> None:
+    theme = pieces.current_theme()
+    bars = [side.step_parts() for side in sides]
+    title, switch = st.columns((3, 1), vertical_alignment="bottom")
+    with title:
+        pieces.part_title("Where the step goes", "the profiled step, busy by kernel family, idle by what it waited for")
+    magnify = True
+    if any(is_worth_magnifying(bar, bars) for bar in bars):
+        with switch, st.container(horizontal_alignment="right"):
+            magnify = st.toggle("magnify the shorter", value=True, key="magnify")
+    draw_figure(
+        step_bar(bars, theme, magnify=magnify),
+        key="step_bar",
+        alt="; ".join(f"{bar.letter}: {bar.title}" for bar in bars),
+    )
+    floors = any(bar.floor_ns for bar in bars)
+    mark = "limit: weights and KV cache at this device's measured bandwidth" if floors else ""
+    draw_legend([bar.parts() for bar in bars], theme, mark)
+
+
+def _draw_next_steps(sides: Sequence[Side]) -> None:
+    with st.container(horizontal=True, gap="small"):
+        if sides and st.button("Where the gaps come from", icon=":material/arrow_forward:", icon_position="right"):
+            st.switch_page("screens/gaps.py")
+        settings = {side.letter.lower(): side.source.settings for side in sides if side.source.settings is not None}
+        label = "Run these settings on this machine" if settings else "Start two runs"
+        if st.button(label, key="run_these", icon=":material/arrow_forward:", icon_position="right"):
+            fill_form(this_machine())
+            for letter, values in settings.items():
+                load_settings(letter, fitted(values, this_machine()))
+            st.switch_page("screens/run.py")
+        if st.button("Choose other runs", key="to_library", icon=":material/arrow_forward:", icon_position="right"):
+            st.switch_page("screens/library.py")
+
+
+if __name__ == "__main__":
+    show()

@@ -1,0 +1,55 @@
+"""Gaps: where does the GPU wait, and who is to blame?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from explorer.charts.gap_parts import gap_parts
+from explorer.charts.gaps import gaps_by_size
+from explorer.ui import pieces
+from explorer.ui.figures import draw_figure, draw_legend
+from explorer.ui.gap_tables import draw_blame, draw_longest
+from explorer.ui.selection import chosen
+from explorer.ui.sides import Side, open_sides
+from explorer.ui.sources import all_sources
+
+
+def show() -> None:
+    """Draws the page for the chosen A and B."""
+    sides = open_sides(chosen(all_sources()))
+    if not sides:
+        return
+    theme = pieces.current_theme()
+    first, *others = sorted(sides, key=lambda side: -side.per_step("idle_ns"))
+    headline = _in_side(first)
+    pieces.finding(headline, " ".join(_in_side(side) for side in others))
+    pieces.part_title("What the idle time was", "a step, on average")
+    figure = gap_parts([side.idle_parts() for side in sides], theme)
+    draw_figure(figure, key="gap_parts", alt=headline)
+    draw_legend([side.idle_ns for side in sides], theme)
+    pieces.part_title("Gaps by size", "height is idle time over all steps; gap length on a logarithmic axis")
+    draw_figure(
+        gaps_by_size([side.gaps_of_side() for side in sides], theme), key="gaps_by_size", alt="Idle time by gap length."
+    )
+    _draw_tables(sides)
+    for note in dict.fromkeys(note for side in sides for note in side.gaps.notes):
+        pieces.quiet_line(note)
+
+
+def _in_side(side: Side) -> str:
+    sentence = side.idle_sentence()
+    return f"In {side.letter}, {sentence[0].lower()}{sentence[1:]}"
+
+
+def _draw_tables(sides: Sequence[Side]) -> None:
+    tabs = st.tabs([f"{side.letter} · {side.source.title}" for side in sides])
+    for tab, side in zip(tabs, sides, strict=True):
+        with tab:
+            draw_blame(side)
+            draw_longest(side)
+
+
+if __name__ == "__main__":
+    show()

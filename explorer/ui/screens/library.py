@@ -1,0 +1,83 @@
+"""Library: which runs are there, and which two should be compared?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from explorer.errors import ExplorerError
+from explorer.ui import pieces
+from explorer.ui.archive import LIMIT_BYTES
+from explorer.ui.library_card import draw_card
+from explorer.ui.selection import choose
+from explorer.ui.sources import KIND_LABELS, Source, add_upload, all_sources
+from explorer.units import text
+
+_COLUMN_COUNT = 3
+
+
+def show() -> None:
+    """Draws the drop zone and a card a run."""
+    sources = all_sources()
+    counted = [f"{sum(source.kind == kind for source in sources)} {label}" for kind, label in KIND_LABELS.items()]
+    pieces.finding(
+        f"{len(sources)} runs to compare.",
+        f"{', '.join(counted)}. Choose one as A and one as B, or add your own trace.",
+    )
+    _draw_upload()
+    shown = _draw_filter(sources)
+    if not shown:
+        pieces.box("Nothing here matches", ["Clear the filter, upload a trace above, or start a run on the Run page."])
+    for first in range(0, len(shown), _COLUMN_COUNT):
+        columns = st.columns(_COLUMN_COUNT)
+        for column, source in zip(columns, shown[first : first + _COLUMN_COUNT], strict=False):
+            with column:
+                draw_card(source)
+
+
+def _draw_filter(sources: Sequence[Source]) -> list[Source]:
+    left, right = st.columns((2, 3), vertical_alignment="bottom")
+    words = left.text_input("Filter", key="filter", placeholder="model, mode, GPU …").casefold().split()
+    kinds = right.pills(
+        "Kind", list(KIND_LABELS), selection_mode="multi", format_func=lambda kind: KIND_LABELS[kind], key="kinds"
+    )
+    return [
+        source
+        for source in sources
+        if (not kinds or source.kind in kinds) and all(word in _searchable(source) for word in words)
+    ]
+
+
+def _searchable(source: Source) -> str:
+    device = source.facts.environment.device_name if source.facts and source.facts.environment else ""
+    return f"{source.title} {source.settings} {device}".casefold()
+
+
+def _draw_upload() -> None:
+    with st.form("upload", clear_on_submit=True, border=False):
+        handed_in = st.file_uploader(
+            f"Add a trace (.json, .json.gz) or a recording (.zip), up to {text(LIMIT_BYTES, 'bytes')} each",
+            type=["json", "gz", "zip"],
+            accept_multiple_files=True,
+            key="upload_files",
+        )
+        added = st.form_submit_button("Add")
+    if not added:
+        return
+    problems = []
+    for index, file in enumerate(handed_in):
+        try:
+            source_id = add_upload(file.name, file.getvalue())
+        except ExplorerError as problem:
+            problems.append(str(problem))
+        else:
+            choose("b" if index else "a", source_id)
+    if problems:
+        pieces.box("Not everything could be added", problems, loud=True)
+    elif handed_in:
+        st.rerun()
+
+
+if __name__ == "__main__":
+    show()

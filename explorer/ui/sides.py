@@ -1,0 +1,151 @@
+"""What is known of A and B? The answers about one source on one device, in the shapes that the figures take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import streamlit as st
+
+from explorer.analysis.findings import idle_sentence
+from explorer.analysis.pieces import CPU, pieces_of
+from explorer.analysis.windows import Window, step_windows
+from explorer.charts.gap_parts import IdleParts
+from explorer.charts.gaps import GapsOfSide
+from explorer.charts.step_bar import StepParts
+from explorer.charts.theme import IDLE_PARTS
+from explorer.charts.timeline import Side as TimelineSide
+from explorer.errors import ExplorerError, TraceError
+from explorer.report import Report
+from explorer.trace import Trace
+from explorer.ui import pieces
+from explorer.ui.answers import gaps_of, kernels_of, step_of, trace_of
+from explorer.ui.selection import Selection
+from explorer.ui.sources import Source
+from explorer.units import Number
+
+
+@dataclass(frozen=True)
+class Side:
+    """One source on one device: `gaps` and `kernels` are that device's reports, over the steps where there are any."""
+
+    letter: str
+    source: Source
+    device: str
+    trace: Trace
+    gaps: Report
+    kernels: Report
+    step: Report
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.device == CPU
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        return step_windows(self.trace, self.device)
+
+    @property
+    def idle_ns(self) -> dict[str, Number]:
+        """Idle time a step by part."""
+        parts = self.gaps.table("parts")
+        return dict(zip(parts["part"], parts["per_step_ns"].tolist(), strict=True))
+
+    @property
+    def busy_ns(self) -> dict[str, Number]:
+        """Busy time a step by family; where streams overlap, families share it by their durations."""
+        families = self.kernels.table("families")
+        total = families["total_ns"].sum()
+        busy = self.per_step("busy_ns")
+        shares = families["total_ns"] / total if total else families["total_ns"]
+        return dict(zip(families["family"].astype(str), (shares * busy).tolist(), strict=True))
+
+    def per_step(self, key: str) -> float:
+        """A metric of the gap report, spread over its steps."""
+        return (self.gaps.value(key) or 0) / max(self.gaps.value("step_count") or 1, 1)
+
+    def step_parts(self) -> StepParts:
+        """The step's bar, with its floor."""
+        return StepParts(self.letter, self.busy_ns, self.idle_ns, self.step.value("floor_ns"))
+
+    def idle_sentence(self) -> str:
+        """What its idle time was, in a sentence with numbers."""
+        found = {metric.key: metric.value for metric in self.gaps.metrics}
+        steps = int(self.gaps.value("step_count") or 1)
+        return idle_sentence(found, steps, a_step=bool(self.gaps.children))
+
+    def idle_parts(self) -> IdleParts:
+        """The bar of the idle time."""
+        return IdleParts(self.letter, self.idle_ns)
+
+    def gaps_of_side(self) -> GapsOfSide:
+        """Every gap with its parts."""
+        return GapsOfSide(self.letter, self.gaps.table("gaps"))
+
+    def timeline_side(self, step: int) -> TimelineSide:
+        """The timeline from one step's start."""
+        window = self.windows[min(step, len(self.windows) - 1)]
+        gaps = self.gaps.table("gaps")
+        return TimelineSide(
+            self.letter,
+            self.source.title,
+            self.trace,
+            window.start_ns,
+            window.end_ns,
+            gaps[["start_ns", "end_ns", "length_ns", *_PART_COLUMNS]],
+            self.trace.work if not self.is_cpu else _stand_ins(self.trace),
+        )
+
+
+def _stand_ins(trace: Trace) -> pa.Table:
+    """Operators' self times in the shape of GPU work."""
+    ran = pieces_of(trace, CPU)
+    rows = pa.array(ran.row)
+    nothing = pa.nulls(len(ran.row), pa.int64())
+    return pa.table(
+        {
+            "start_ns": ran.start_ns,
+            "end_ns": ran.end_ns,
+            "name": trace.operators["name"].take(rows),
+            "family": trace.operators["family"].take(rows),
+            "device": pa.repeat(CPU, len(ran.row)),
+            "stream": pa.nulls(len(ran.row), pa.string()),
+            "call_row": nothing,
+            "operator_row": nothing,
+        }
+    )
+
+
+_PART_COLUMNS = [f"{part}_ns" for part in IDLE_PARTS]
+
+
+def open_sides(selection: Selection) -> list[Side]:
+    """The sides that can be shown; what cannot be gets its own box, and the rest of the page goes on."""
+    sides = []
+    for letter in ("a", "b"):
+        source = selection.side(letter)
+        if source is None:
+            pieces.box(
+                f"{letter.upper()} is not chosen",
+                ["Pick a run on the left, add a trace in the Library, or start one on the Run page."],
+            )
+            continue
+        try:
+            sides.append(_open(letter, source))
+        except ExplorerError as problem:
+            pieces.box(f"{letter.upper()} cannot be shown: {source.title}", [str(problem)], loud=True)
+    return sides
+
+
+def _open(letter: str, source: Source) -> Side:
+    if source.problem:
+        raise TraceError(source.problem)
+    trace = trace_of(source)
+    gaps, kernels = gaps_of(source), kernels_of(source)
+    devices = list(gaps.children)
+    if not devices:
+        raise TraceError("This trace has neither GPU work nor operators, so there is no step to show.")
+    device = devices[0]
+    if len(devices) > 1:
+        device = st.selectbox(f"Device of {letter.upper()}", devices, key=f"device_{letter}", width=220)
+    return Side(letter.upper(), source, device, trace, gaps.children[device], kernels.children[device], step_of(source))
