@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 
 from explorer.analysis.blame import categorical, names_of, operators_of_calls, outermost_of_family
-from explorer.analysis.idle import HOST_PARTS, PARTS, Gaps
+from explorer.analysis.idle import HOST_PARTS, PARTS, Gaps, rows_at
 from explorer.analysis.metrics import (
     PART_LABELS,
     DeviceFacts,
     device_facts,
     metric_values,
     to_metrics,
+    unknown_metrics,
 )
 from explorer.analysis.pieces import devices_of
 from explorer.analysis.windows import WindowKind, default_window
@@ -44,10 +45,12 @@ def gap_report(trace: Trace, window: WindowKind | None = None) -> Report:
     if len(facts) == 1:
         only = children[facts[0].device]
         return Report(QUESTION, only.window, only.metrics, only.tables, only.notes, children)
+    if not facts:
+        why = "The trace has neither GPU work nor operators."
+        return Report(QUESTION, "an empty trace", unknown_metrics(why), (), (why,))
     totals = _summed([metric_values(trace, one) for one in facts])
-    notes = (f"Sums over {len(facts)} devices; each has its own report.",) if facts else ("This trace has no work.",)
-    text = facts[0].windows.text if facts else "an empty trace"
-    return Report(QUESTION, text, to_metrics(totals), (), notes, children)
+    notes = (f"Sums over {len(facts)} devices; each has its own report.",)
+    return Report(QUESTION, facts[0].windows.text, to_metrics(totals), (), notes, children)
 
 
 def _device_report(trace: Trace, facts: DeviceFacts) -> Report:
@@ -137,7 +140,7 @@ _GAP_COLUMNS = (
 def gaps_frame(trace: Trace, facts: DeviceFacts) -> pd.DataFrame:
     """One row a gap, with its parts and the names behind it; rows of −1 mean none."""
     gaps, pieces = facts.gaps, facts.windows.pieces
-    works = pieces.row[gaps.ending]
+    works = rows_at(pieces.row, gaps.ending)
     names = [one.name for one in facts.windows.windows]
     label = np.where(gaps.launch_row == NO_ROW, 2, np.where(gaps.is_host_wait, 0, 1))
     launch_operators = outermost_of_family(trace, operators_of_calls(trace, gaps.launch_row))

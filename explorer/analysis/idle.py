@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from explorer.analysis.pieces import Pieces, threads_of
-from explorer.analysis.windows import DeviceWindows
+from explorer.analysis.windows import DeviceWindows, Window
 from explorer.spans import NO_ROW, Cover, Rows, Times, innermost, union
 from explorer.trace import Trace, codes_and_words, values
 
@@ -34,8 +34,9 @@ _GENERATED_CODE = "## Call CompiledFxGraph"
 class Gaps:
     """Idle stretches of one device, in order.
 
-    `ending` is the position in `Pieces` of the work that ends each; `parts` has one array a name of PARTS;
-    `drained_by` is the row of the blocking call after which the host started from nothing, NO_ROW for none.
+    `ending` is the position in `Pieces` of the work that ends each (NO_ROW for a rest that none ends); `parts` has
+    one array a name of PARTS; `drained_by` is the row of the blocking call after which the host started from nothing,
+    NO_ROW for none.
     """
 
     start_ns: Times
@@ -65,7 +66,7 @@ def gaps_of(trace: Trace, windows: DeviceWindows) -> Gaps:
     """Every gap of every window of a device, split."""
     pieces = windows.pieces
     start, end, window, ending = _idle_stretches(windows)
-    launch = pieces.call_row[ending] if len(ending) else np.zeros(0, np.int64)
+    launch = rows_at(pieces.call_row, ending)
     call_start, call_end = values(trace.calls, "start_ns"), values(trace.calls, "end_ns")
     parts = {part: np.zeros(len(start), np.int64) for part in PARTS}
     length = end - start
@@ -73,7 +74,7 @@ def gaps_of(trace: Trace, windows: DeviceWindows) -> Gaps:
         host_start, host_end, host_gaps = start, end, np.arange(len(start))
     else:
         has_launch = launch != NO_ROW
-        in_graph = has_launch & (pieces.position_in_launch[ending] > 0)
+        in_graph = has_launch & (rows_at(pieces.position_in_launch, ending) > 0)
         parts["unattributed"][~has_launch] = length[~has_launch]
         parts["inside_graph"][in_graph] = length[in_graph]
         host_gaps = np.flatnonzero(has_launch & ~in_graph)
@@ -97,6 +98,14 @@ def gaps_of(trace: Trace, windows: DeviceWindows) -> Gaps:
     )
 
 
+def rows_at(column: Rows, positions: Rows) -> Rows:
+    """The column's values at those positions, NO_ROW where the position is NO_ROW."""
+    found = np.full(len(positions), NO_ROW, np.int64)
+    present = positions != NO_ROW
+    found[present] = column[positions[present]]
+    return found
+
+
 def _idle_stretches(windows: DeviceWindows) -> tuple[Times, Times, Rows, Rows]:
     pieces = windows.pieces
     reach = np.maximum.accumulate(pieces.end_ns)  # an empty piece ends a gap too, and the next gap begins at it
@@ -107,15 +116,29 @@ def _idle_stretches(windows: DeviceWindows) -> tuple[Times, Times, Rows, Rows]:
     found: list[tuple[Times, Times, Rows, Rows]] = []
     for number, window in enumerate(windows.windows):
         low = int(np.searchsorted(busy_start, window.start_ns, side="right"))
-        high = int(np.searchsorted(busy_start, window.end_ns, side="left"))
+        high = max(int(np.searchsorted(busy_start, window.end_ns, side="right")), low)
         begin = np.maximum(idle_start[low:high], window.start_ns)
         found.append((begin, busy_start[low:high], np.full(high - low, number), opener[low:high]))
+        found.append(_rest_of_window(window, number, pieces, reach))
     if not found:
         nothing = np.zeros(0, np.int64)
         return nothing, nothing, nothing, nothing
     begin, until, number_of, ending = (np.concatenate(column) for column in zip(*found, strict=True))
     is_gap = until > begin
     return begin[is_gap], until[is_gap], number_of[is_gap], ending[is_gap]
+
+
+def _rest_of_window(window: Window, number: int, pieces: Pieces, reach: Times) -> tuple[Times, Times, Rows, Rows]:
+    """The idle stretch that a window ends with, which no work ends: only a step on the CPU can have one."""
+    last = int(np.searchsorted(pieces.start_ns, window.end_ns, side="right")) - 1
+    begin = max(int(reach[last]), window.start_ns) if last >= 0 else window.start_ns
+    count = 1 if begin < window.end_ns else 0
+    return (
+        np.full(count, begin, np.int64),
+        np.full(count, window.end_ns, np.int64),
+        np.full(count, number, np.int64),
+        np.full(count, NO_ROW, np.int64),
+    )
 
 
 def _host_parts(

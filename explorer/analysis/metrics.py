@@ -121,6 +121,11 @@ def to_metrics(found: dict[str, Number | None]) -> tuple[Metric, ...]:
     )
 
 
+def unknown_metrics(why: str) -> tuple[Metric, ...]:
+    """Every key, all unknown for one reason."""
+    return tuple(Metric(key, label, None, unit_of(key), None, why) for key, label in _LABELS.items())
+
+
 def unit_of(key: str) -> Unit:
     """The unit that a key's ending names."""
     for ending, unit in _UNITS.items():

@@ -84,6 +84,6 @@ def _repaired_tokens(element: bytes, offset: int, notes: Notes) -> Iterator[byte
             if has_raw_backslashes(token):
                 token = escape_raw_backslashes(token)
                 notes.add("raw_backslash", offset + match.start())
-            token, controls = _CONTROL.subn(lambda found: b"\\u%04x" % found.group()[0], token)
+            token, controls = _CONTROL.subn(lambda found: chr(0x2400 + found.group()[0]).encode(), token)
             notes.add("control_character", offset + match.start(), min(controls, 1))
         yield token
