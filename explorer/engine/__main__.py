@@ -34,7 +34,8 @@ def main(arguments: list[str]) -> int:
         return 1
     journal = Journal(recording.folder, _divert_output(recording), settings.title)
     _record_uncaught(journal)
-    with tempfile.TemporaryDirectory(prefix="kernel-explorer-") as cache_folder:
+    # Compiling processes may still be writing when the run ends, hence no complaint about leftovers.
+    with tempfile.TemporaryDirectory(prefix="kernel-explorer-", ignore_cleanup_errors=True) as cache_folder:
         _separate_compile_caches(settings, Path(cache_folder), journal)
         from explorer.engine.run import run  # torch comes in here, after output and caches are where they belong
 

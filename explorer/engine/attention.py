@@ -15,22 +15,21 @@ import contextlib
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import torch
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from explorer.engine.costs import first_position
 from explorer.settings import AttentionBackend, RunSettings
 
-_BACKENDS: Mapping[str, SDPBackend] = MappingProxyType(
-    {
-        "flash": SDPBackend.FLASH_ATTENTION,
-        "efficient": SDPBackend.EFFICIENT_ATTENTION,
-        "cudnn": SDPBackend.CUDNN_ATTENTION,
-        "math": SDPBackend.MATH,
-    }
-)
+# A plain dictionary, since compiled code looks into it.
+_BACKENDS: Mapping[str, SDPBackend] = {
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "cudnn": SDPBackend.CUDNN_ATTENTION,
+    "math": SDPBackend.MATH,
+}
 
 
 @dataclass(frozen=True)
@@ -64,10 +63,11 @@ class AttentionPolicy:
 def policy_for(settings: RunSettings) -> AttentionPolicy:
     """The policy that makes the chosen backend possible for these settings."""
     backend = settings.attention
-    cuts = backend == "flash" and settings.phase == "decode"
+    reads_cache = settings.phase == "decode" or settings.context_tokens == 1
+    cuts = backend == "flash" and reads_cache
     return AttentionPolicy(
         backend=backend,
-        cut_tokens=settings.context_tokens + 1 if cuts else None,
+        cut_tokens=first_position(settings) + 1 if cuts else None,
         repeats_heads=backend == "efficient" and not efficient_takes_grouped_heads(),
     )
 

@@ -19,10 +19,14 @@ def new_tokens_per_row(settings: RunSettings) -> int:
     return 1 if settings.phase == "decode" else settings.context_tokens
 
 
+def first_position(settings: RunSettings) -> int:
+    """Where each row's first new token stands: after the context in decode, at the start in prefill."""
+    return settings.context_tokens if settings.phase == "decode" else 0
+
+
 def kv_read_bytes(shape: ModelShape, settings: RunSettings) -> int:
     """Cached keys and values that a step reads: decode reads each row's context, prefill starts empty."""
-    cached_tokens = settings.context_tokens if settings.phase == "decode" else 0
-    return settings.batch_size * cached_tokens * shape.kv_bytes_per_token(settings.dtype)
+    return settings.batch_size * first_position(settings) * shape.kv_bytes_per_token(settings.dtype)
 
 
 def kv_written_bytes(shape: ModelShape, settings: RunSettings) -> int:

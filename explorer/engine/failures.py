@@ -18,10 +18,8 @@ _UNSUPPORTED_TEXTS = (
         "No available kernel",
         "The attention backend that was asked for refuses these inputs on this device; choose auto.",
     ),
-    (
-        "compiler",
-        "torch.compile found no working compiler on this machine; install one (g++ for the CPU) or choose eager.",
-    ),
+    ("No working C++ compiler found", "torch.compile needs a C++ compiler for the CPU; install g++ or choose eager."),
+    ("Failed to find C compiler", "Triton needs a C compiler; install gcc or choose a mode that does not compile."),
     ("Cannot find a working triton", "torch.compile needs Triton for this GPU; install it or choose an eager mode."),
     ("not implemented for", "This device has no kernel for the chosen dtype."),
     ("capturing", "The step could not be captured as a CUDA graph; choose a mode without one."),
@@ -36,9 +34,7 @@ class OutOfMemoryError(ExplorerError):
 
 def failure_of(error: BaseException, stage: str) -> Failure:
     """The Failure to record for an error that ended a run at `stage`."""
-    if isinstance(error, (OutOfMemoryError, torch.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(
-        error
-    ):
+    if _is_out_of_memory(error):
         return Failure(stage=stage, kind="out_of_memory", message=_memory_message(error, stage))
     if isinstance(error, ExplorerError):
         return Failure(stage=stage, kind="unsupported", message=str(error))
@@ -48,6 +44,14 @@ def failure_of(error: BaseException, stage: str) -> Failure:
             return Failure(stage=stage, kind="unsupported", message=f"{meaning} PyTorch said: {first_line}")
     message = f"{type(error).__name__} during {stage}: {first_line} The traceback is in worker.log."
     return Failure(stage=stage, kind="crash", message=message)
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    if isinstance(error, (OutOfMemoryError, torch.OutOfMemoryError, MemoryError)):
+        return True
+    # The CPU's allocator and CUDA calls outside PyTorch's allocator raise a plain RuntimeError.
+    texts = ("can't allocate memory", "CUDA error: out of memory")
+    return isinstance(error, RuntimeError) and any(text in str(error) for text in texts)
 
 
 def _memory_message(error: BaseException, stage: str) -> str:

@@ -100,7 +100,11 @@ class GraphStep:
     own buffer and last until the next call.
     """
 
+    input_copy_kernel_count = 1
+    """Kernels of a call beside the captured ones."""
+
     def __init__(self, step: Step, tokens_BL: torch.Tensor, positions_B: torch.Tensor) -> None:
+        self.captured = step
         self._tokens_BL = tokens_BL.clone()
         self._positions_B = positions_B.clone()
         self._warm_up(step)

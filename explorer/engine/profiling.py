@@ -8,9 +8,9 @@ records, on one host thread:
 Each `step#i` encloses the call of the step and nothing else. In eager code (and around compiled layers) `layer#i`
 annotations stand inside it; a compiled model or a graph has no Python between its layers, so only the step's own
 remains. The host waits for the device *between* the annotations, by polling, so that no wait stands inside a step
-and none is blamed for the first gap of the next. `plain#0`, only before a replayed graph of eager code, is one eager
-step: the graph's kernels are the same in the same order, so its count is what is expected of a replay, and it names
-the operators that a replay does not have.
+and none is blamed for the first gap of the next. `plain#0`, only before the replays of a graph, is the captured
+step called without the graph: its kernels are the same in the same order, so its count is what is expected of a
+replay, and it names the operators that a replay does not have.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ from typing import Any
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from explorer.engine.clock import synchronize, wait_without_blocking_call
+from explorer.engine.modes import GraphStep
 from explorer.engine.steady import CountListener
 from explorer.engine.trace_counts import TraceCounts, count_trace
 from explorer.engine.workload import Step, Workload
 from explorer.recording import TRACE_FILE, Profile
 
 _DISCARDED_STEP_COUNT = 2
-INPUT_COPY_KERNEL_COUNT = 1
-"""Kernels that a graph step adds to the captured ones: both inputs are copied by one."""
 
 
 def profile_steps(
@@ -44,8 +43,8 @@ def profile_steps(
     latencies_ns = []
     step_count = workload.settings.profiled_steps
     session = _start_session(workload, step)
-    if workload.settings.mode == "cuda_graph":
-        _annotated(workload, workload.model.next_logits, "plain#0")
+    if isinstance(step, GraphStep):
+        _annotated(workload, step.captured, "plain#0")
     for index in range(step_count):
         latencies_ns.append(_annotated(workload, step, f"step#{index}"))
         on_count(index + 1, step_count)
@@ -62,7 +61,7 @@ def summarize(
     """The Profile of a run: slowdown against the steady steps, kernels a step, and whether any are missing."""
     expected = None
     if counts.plain_count is not None:
-        expected = counts.plain_count + INPUT_COPY_KERNEL_COUNT
+        expected = counts.plain_count + GraphStep.input_copy_kernel_count
     return Profile(
         step_latencies_ns=latencies_ns,
         slowdown_ratio=statistics.median(latencies_ns) / statistics.median(steady_latencies_ns),
@@ -122,5 +121,5 @@ def _completeness_note(workload: Workload, counts: TraceCounts, expected: int | 
     if len(set(counts.step_counts)) > 1:
         return f"The profiled steps differ in their {what} ({counts.step_counts}); the profiler may have lost some."
     if expected is not None and counts.step_counts[0] != expected:
-        return f"A replay shows {counts.step_counts[0]:,} {what} where the same step run eagerly has {expected:,}."
+        return f"A replay shows {counts.step_counts[0]:,} {what} where the captured step has {expected:,}."
     return ""

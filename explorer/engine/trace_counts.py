@@ -23,7 +23,7 @@ _ATTENTION = re.compile(r"flash|fmha|sdpa|attention|softmax|cudnn::fusion", re.I
 
 @dataclass(frozen=True)
 class TraceCounts:
-    """Pieces of GPU work (or operators) of every step in order, of the eager step before them if there was one."""
+    """Pieces of GPU work (or operators) of every step in order, and of the captured step called plainly before them."""
 
     step_counts: list[int]
     plain_count: int | None

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from explorer.engine.attention import policy_for
-from explorer.engine.costs import kv_cache_bytes, new_tokens_per_row
+from explorer.engine.costs import first_position, kv_cache_bytes, new_tokens_per_row
 from explorer.engine.environment import free_memory_bytes
 from explorer.engine.failures import OutOfMemoryError
 from explorer.engine.model import Qwen3
@@ -61,8 +61,7 @@ def build_workload(settings: RunSettings, source: WeightSource) -> Workload:
     context_BT, tokens_BL = _inputs(settings, source.shape)
     if settings.phase == "decode":
         fill_context(model, context_BT)
-    start = settings.context_tokens if settings.phase == "decode" else 0
-    positions_B = torch.full((settings.batch_size,), start, device=tokens_BL.device)
+    positions_B = torch.full((settings.batch_size,), first_position(settings), device=tokens_BL.device)
     return Workload(settings, source, model, context_BT, tokens_BL, positions_B)
 
 

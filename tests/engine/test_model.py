@@ -91,10 +91,10 @@ def test_prefilling_rows_in_turn_equals_prefilling_together() -> None:
     for row in range(2):
         in_turn(TOKENS[row : row + 1], START[:1], row)
     for one, other in zip(together.attentions(), in_turn.attentions(), strict=True):
-        assert error_ratio(in_turn_cache(other), in_turn_cache(one)) < 1e-5
+        assert error_ratio(caches_of(other), caches_of(one)) < 1e-5
 
 
-def in_turn_cache(attention: Any) -> torch.Tensor:
+def caches_of(attention: Any) -> torch.Tensor:
     cache: torch.Tensor = torch.stack((attention.k_cache_CKD, attention.v_cache_CKD))
     return cache
 

@@ -91,6 +91,15 @@ def test_attention_that_ran_is_recorded_beside_the_request(run_engine: RunEngine
     assert facts.notes == []
 
 
+def test_run_with_local_weights_takes_their_shape(
+    run_engine: RunEngine, save_hugging_face_model: Callable[..., tuple[Any, Path]]
+) -> None:
+    model, folder = save_hugging_face_model()
+    facts = run_engine(weights_folder=str(folder), dtype="float32", **SHORT)[0].facts()
+    assert facts.state == "finished"
+    assert facts.parameter_count == sum(parameter.numel() for parameter in model.parameters())
+
+
 def test_prefill_run_finishes(run_engine: RunEngine) -> None:
     facts = run_engine(phase="prefill", context_tokens=64, joined_projections=True, **SHORT)[0].facts()
     assert facts.state == "finished"

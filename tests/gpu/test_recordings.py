@@ -6,10 +6,11 @@ import statistics
 from collections.abc import Callable
 
 import pytest
+import torch
 
 from explorer.engine.trace_counts import backend_of_kernel
 from explorer.recording import Recording
-from explorer.settings import AttentionBackend
+from explorer.settings import TINY, AttentionBackend, Mode
 
 pytestmark = pytest.mark.gpu
 
@@ -35,8 +36,9 @@ def test_eager_run_is_complete_and_correct(eager_run: FinishedRun) -> None:
     assert eager_run[0].trace_path.stat().st_size < 2_000_000
 
 
-def test_replayed_graph_has_the_kernels_of_the_eager_step(make_run: MakeRun) -> None:
-    profile = make_run(mode="cuda_graph")[0].facts().profile
+@pytest.mark.parametrize("mode", ["cuda_graph", "compile_cuda_graph"])
+def test_replayed_graph_has_the_kernels_of_the_captured_step(make_run: MakeRun, mode: Mode) -> None:
+    profile = make_run(mode=mode, compile_scope="layer")[0].facts().profile
     assert profile is not None
     assert profile.note == ""
     assert set(profile.kernel_counts) == {profile.expected_kernel_count}
@@ -69,7 +71,10 @@ def test_memory_that_cannot_suffice_is_said_before_trying(make_run: MakeRun) -> 
 
 
 def test_running_out_of_memory_leaves_a_recording_that_says_so(make_run: MakeRun) -> None:
-    recording, exit_code = make_run(phase="prefill", batch_size=4096, context_tokens=16384, cache_tokens=16384)
+    cache_bytes_per_row = 16384 * TINY.kv_bytes_per_token("bfloat16")
+    # The cache takes half of the memory, and a prefill's activations more than the other half.
+    rows = min(4096, torch.cuda.mem_get_info()[0] // 2 // cache_bytes_per_row)
+    recording, exit_code = make_run(phase="prefill", batch_size=rows, context_tokens=16384, cache_tokens=16384)
     failure = recording.failure()
     assert failure is not None
     assert (exit_code, failure.kind, failure.stage) == (1, "out_of_memory", "correctness")
