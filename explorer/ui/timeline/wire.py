@@ -5,7 +5,8 @@
     columns   of all rows together, one after the other, each padded to a multiple of 8 bytes
 
 Rectangles: start (float64), duration (float32), event (uint32), name (uint32), colour (uint8), matched (uint8).
-Blocks: start (float64), duration (float32), count (uint32), busy (float32), matched count (uint32), colour (uint8).
+Blocks: start (float64), duration (float32), first event (uint32), count (uint32), busy (float32),
+matched count (uint32), colour (uint8).
 Starts are nanoseconds from the window's start, so that float64 and float32 hold them to the nanosecond and to
 seven digits; what a person reads as an exact number is asked for by event.
 """
@@ -57,6 +58,7 @@ def _columns(detail: Detail, window: Window, matches: Matches | None) -> list[Co
         np.zeros(len(event), np.uint8) if matches is None else matches.is_match(row, event).astype(np.uint8),
         (detail.block_start_ns - window.start_ns).astype("<f8"),
         (detail.block_end_ns - detail.block_start_ns).astype("<f4"),
+        first.astype("<u4"),
         (last - first).astype("<u4"),
         detail.block_busy_ns.astype("<f4"),
         np.zeros(len(first), "<u4") if matches is None else matches.count_between(row, first, last).astype("<u4"),

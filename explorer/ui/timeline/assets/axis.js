@@ -30,12 +30,11 @@ const WANTED_TICKS = 7;
 
 export class Axis {
   /** `place` is `{gutter, ruler}` in pixels; `onZoom(range)` hears of the person's own zooming and panning. */
-  constructor(plotly, div, place, onZoom, onReset) {
+  constructor(plotly, div, place, onZoom) {
     this.plotly = plotly;
     this.div = div;
     this.place = place;
     this.onZoom = onZoom;
-    this.onReset = onReset;
     this.silent = false;
     this.busy = null;
     this.pending = null;
@@ -45,7 +44,6 @@ export class Axis {
     await this.plotly.newPlot(this.div, [this.trace(range)], this.layout(range, size, palette, dragmode), CONFIG);
     this.div.on("plotly_relayout", (change) => this.heard(change));
     this.div.on("plotly_relayouting", (change) => this.heard(change));
-    this.div.on("plotly_doubleclick", () => this.onReset());
   }
 
   trace(range) {
@@ -106,6 +104,10 @@ export class Axis {
     } finally {
       this.silent = false;
     }
+  }
+
+  restyle(palette) {
+    return this.relayout({ "font.color": palette.muted, "xaxis.linecolor": palette.rule, "xaxis.tickcolor": palette.rule });
   }
 
   async resize(size) {

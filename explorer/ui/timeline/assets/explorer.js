@@ -1,94 +1,186 @@
 // The timelines of one or two runs as one picture: what they share is here, what each has is in its pane.
 
+import { AddressWriter, readAddress } from "./address.js";
 import { Api } from "./api.js";
 import { loadPlotly } from "./axis.js";
 import { element } from "./dom.js";
+import { Help } from "./help.js";
+import { Hover } from "./hover.js";
+import { followKeys } from "./keyboard.js";
+import { Legend } from "./legend.js";
+import { Navigation } from "./navigation.js";
+import { paintOverlay } from "./overlay.js";
+import { Overview } from "./overview.js";
 import { Pane } from "./pane.js";
+import { Panel } from "./panel.js";
+import { followPointer } from "./pointer.js";
+import { Search } from "./search.js";
 import { paletteFor } from "./theme.js";
+import { Toolbar } from "./toolbar.js";
 
-const SMALLEST_NS = 20;
-const HEAD_ROOM = 0.01;
+const HINT_MS = 1800;
 
-export class Explorer {
+export class Explorer extends Navigation {
   constructor(parent, data, root, onEnded) {
+    super();
     this.data = data;
-    this.base = root + data.api;
-    this.root_path = root;
+    this.rootPath = root;
     this.onEnded = onEnded;
-    this.pattern = "";
-    this.linked = true;
-    this.mode = "zoom";
     this.labels = data.themes.labels;
     this.closing = new AbortController();
-    this.root = element("div", { class: "tl-root", tabindex: "0" });
+    this.menus = [];
+    this.root = element("div", { class: "tl-root", tabindex: "0", "aria-label": "Timeline" });
     parent.append(this.root);
     this.palette = paletteFor(this.root, data.themes);
-    this.panes = data.runs.map((run) => new Pane(run, new Api(this.base, run.id), this));
-    this.root.append(...this.panes.map((pane) => pane.root));
+    this.panes = data.runs.map((run) => new Pane(run, new Api(root + data.api, run.id), this));
+    this.build();
     this.root.timeline = this;
+  }
+
+  build() {
+    this.search = new Search(this);
+    this.toolbar = new Toolbar(this);
+    this.panel = new Panel(this);
+    this.legend = new Legend(this);
+    this.address = new AddressWriter(this);
+    this.hintBox = element("div", { class: "tl-hint", role: "status" });
+    this.paneBox = element("div", { class: "tl-panes" }, ...this.panes.map((pane) => pane.root));
+    const left = element("div", { class: "tl-left" }, this.paneBox, this.legend.box);
+    this.root.append(this.toolbar.box, element("div", { class: "tl-body" }, left, this.panel.box), this.hintBox);
+    this.hover = new Hover(this);
+    this.help = new Help(this);
+    followKeys(this);
+    document.addEventListener("pointerdown", (event) => this.leftMenus(event), { signal: this.closing.signal });
   }
 
   async open() {
     try {
-      const plotly = loadPlotly(this.root_path + this.data.plotly);
+      const plotly = loadPlotly(this.rootPath + this.data.plotly);
       await Promise.all(this.panes.map((pane) => pane.open(this.closing.signal)));
-      this.fit();
+      this.start(readAddress());
+      for (const pane of this.panes) {
+        followPointer(this, pane);
+        pane.overview = new Overview(this, pane);
+      }
       const loaded = await plotly;
       if (this.closing.signal.aborted) return;
       await Promise.all(this.panes.map((pane) => pane.drawAxis(loaded)));
       this.watchSize();
       this.root.dataset.ready = "true";
+      await Promise.all(this.panes.map((pane) => pane.overview.fetch()));
     } catch (problem) {
       if (problem.name !== "AbortError") this.failed(problem);
     }
-  }
-
-  /** The whole of every trace. */
-  fit() {
-    const spans = this.panes.map((pane) => pane.trace.end_ns - pane.origin);
-    const starts = this.panes.map((pane) => pane.trace.start_ns - pane.origin);
-    const [start, end] = [Math.min(...starts), Math.max(...spans)];
-    const room = (end - start) * HEAD_ROOM;
-    for (const pane of this.panes) pane.show({ start: start - room, end: end + room });
   }
 
   dragmode() {
     return this.mode === "measure" ? false : this.mode;
   }
 
-  /** A person zoomed or panned on one pane's axis. */
-  zoomed(pane, range) {
-    const wide = range.end - range.start < SMALLEST_NS ? { start: range.start, end: range.start + SMALLEST_NS } : range;
-    for (const each of this.linked ? this.panes : [pane]) each.show(wide, { fromAxis: each === pane && wide === range });
+  setMode(mode) {
+    this.mode = mode;
+    this.root.dataset.mode = mode;
+    for (const pane of this.panes) pane.axis?.relayout({ dragmode: this.dragmode() });
+    this.toolbar.show();
   }
 
-  drawn() {
-    this.root.dataset.draws = String(this.panes.reduce((sum, pane) => sum + pane.counts.draw, 0));
+  setLinked(linked) {
+    this.linked = linked;
+    if (linked) this.setRange(this.panes[0], this.panes[0].range);
+    this.toolbar.show();
+  }
+
+  setLayout(layout) {
+    this.layout = layout;
+    this.paneBox.classList.toggle("tl-beside", layout === "beside");
+    this.toolbar.show();
+  }
+
+  /** Rows were shown or hidden. */
+  relaid(pane) {
+    pane.layOut();
+    pane.axis?.resize(pane.size());
+    this.legend.show();
+    pane.refresh();
+  }
+
+  hovered(pane, hit, event) {
+    this.hover.target = hit && { pane, hit };
+    if (hit) this.hover.show(pane, hit, event);
+    else this.hover.hide();
+    pane.stage.classList.toggle("tl-hit", hit !== null);
+    this.paintOver(pane);
+  }
+
+  paintOver(pane) {
+    paintOverlay(pane, {
+      hover: this.hover.target?.pane === pane ? this.hover.target.hit : null,
+      story: this.chosen?.pane === pane ? this.chosen.story : null,
+      interval: this.interval && (this.linked || this.interval.pane === pane) ? this.interval : null,
+    }, this.palette);
+  }
+
+  /** A pane has painted its bars. */
+  drawn(pane) {
+    this.paintOver(pane);
+    pane.overview?.draw();
+    this.root.dataset.draws = String(this.panes.reduce((sum, each) => sum + each.counts.draw, 0));
+    this.root.dataset.details = String(this.panes.reduce((sum, each) => sum + each.counts.detail, 0));
+  }
+
+  hint(sentence) {
+    this.hintBox.textContent = sentence;
+    this.hintBox.classList.add("tl-open");
+    clearTimeout(this.hintTimer);
+    this.hintTimer = setTimeout(() => this.hintBox.classList.remove("tl-open"), HINT_MS);
   }
 
   failed(problem) {
+    if (problem.name === "AbortError") return;
     if (problem.ended) this.onEnded();
-    else throw problem;
+    else this.hint(problem.message);
+  }
+
+  closeMenus() {
+    for (const close of this.menus) close();
+  }
+
+  leftMenus(event) {
+    if (!event.target.closest?.(".tl-menu-box")) this.closeMenus();
   }
 
   restyle(themes) {
     this.palette = paletteFor(this.root, themes);
-    for (const pane of this.panes) if (pane.lanes) pane.draw();
+    this.legend.show();
+    for (const pane of this.panes) {
+      if (!pane.lanes) continue;
+      pane.axis?.restyle(this.palette);
+      pane.draw();
+    }
   }
 
   watchSize() {
+    const widths = new Map();
     this.sizes = new ResizeObserver(() => {
       for (const pane of this.panes) {
+        if (widths.get(pane) === pane.width) continue;
+        widths.set(pane, pane.width);
         pane.axis.resize(pane.size());
         pane.refresh();
+        pane.overview.fetch().catch((problem) => this.failed(problem));
       }
     });
-    this.sizes.observe(this.root);
+    for (const pane of this.panes) {
+      widths.set(pane, pane.width);
+      this.sizes.observe(pane.stage);
+    }
   }
 
   dispose() {
     this.closing.abort();
     this.sizes?.disconnect();
+    clearTimeout(this.hintTimer);
+    this.address.dispose();
     for (const pane of this.panes) pane.dispose();
     this.root.remove();
   }

@@ -75,6 +75,38 @@ export class Pane {
     return label;
   }
 
+  /** The step at that position, the last one where there are fewer, undefined where nothing marks steps. */
+  stepAt(index) {
+    return this.trace.steps[this.stepIndex(index)];
+  }
+
+  stepIndex(index) {
+    return Math.min(index, this.trace.steps.length - 1);
+  }
+
+  alignTo(step) {
+    this.origin = this.stepAt(step)?.start_ns ?? this.trace.start_ns;
+  }
+
+  /** The step's span from its own start; the whole trace where nothing marks steps. */
+  stepSpan(index) {
+    const step = this.stepAt(index);
+    return { start: 0, end: (step?.end_ns ?? this.trace.end_ns) - (step?.start_ns ?? this.trace.start_ns) };
+  }
+
+  laneOf(rowIndex) {
+    return this.lanes.find((lane) => lane.rows.some((row) => row.index === rowIndex)) ?? null;
+  }
+
+  /** Makes a row visible; true when it was not. */
+  openRow(rowIndex) {
+    if (this.laneOf(rowIndex)) return false;
+    const row = this.rows[rowIndex];
+    this.choice.hidden.delete(row.key);
+    if (row.kind === "operators") this.choice.depth.set(row.group, Math.max(this.choice.depth.get(row.group) ?? 0, row.depth + 1));
+    return true;
+  }
+
   get width() {
     return Math.max(this.stage.clientWidth - GUTTER, 50);
   }
@@ -97,7 +129,7 @@ export class Pane {
   }
 
   async drawAxis(plotly) {
-    this.axis = new Axis(plotly, this.plot, { gutter: GUTTER, ruler: RULER }, (range) => this.host.zoomed(this, range), () => this.host.fit());
+    this.axis = new Axis(plotly, this.plot, { gutter: GUTTER, ruler: RULER }, (range) => this.host.zoomed(this, range));
     await this.axis.draw(this.range, this.size(), this.host.palette, this.host.dragmode());
   }
 
