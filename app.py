@@ -1,10 +1,12 @@
-"""The app object: page script and server life, nothing else. Start it with `streamlit run app.py`."""
+"""The app object: page script, routes and server life, nothing else. Start it with `streamlit run app.py`."""
 
 import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import streamlit as st
+
+from explorer.ui.routes import timeline_routes
 
 
 @asynccontextmanager
@@ -22,4 +24,4 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, object]]:
     yield {}
 
 
-app = st.App("explorer/ui/main.py", lifespan=lifespan)
+app = st.App("explorer/ui/main.py", routes=timeline_routes(), lifespan=lifespan)

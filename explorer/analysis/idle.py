@@ -146,10 +146,10 @@ def _host_parts(
 ) -> dict[str, npt.NDArray[np.int64]]:
     """What the launching thread did in each `[start, end)`: differences of ever larger covers, so they add up."""
     amounts = {part: np.zeros(len(start), np.int64) for part in HOST_PARTS}
-    for thread, members in _gaps_by_thread(trace, pieces, launch).items():
+    for thread, members in launching_threads(trace, pieces, launch).items():
         begin, until = start[members], end[members]
         covered = np.zeros(len(members), np.int64)
-        for part, cover in zip(HOST_PARTS, _covers(trace, thread), strict=False):
+        for part, cover in zip(HOST_PARTS, host_covers(trace, thread), strict=False):
             reached = cover.within(begin, until)
             amounts[part][members] = reached - covered
             covered = reached
@@ -157,7 +157,7 @@ def _host_parts(
     return amounts
 
 
-def _gaps_by_thread(trace: Trace, pieces: Pieces, launch: Rows) -> dict[tuple[str, str], Rows]:
+def launching_threads(trace: Trace, pieces: Pieces, launch: Rows) -> dict[tuple[str, str], Rows]:
     if pieces.is_cpu:
         return {_busiest_thread(trace): np.arange(len(launch))}
     process, process_words = codes_and_words(trace.calls, "process")
@@ -176,7 +176,7 @@ def _busiest_thread(trace: Trace) -> tuple[str, str]:
     return max(threads, key=lambda thread: len(threads[thread]))
 
 
-def _covers(trace: Trace, thread: tuple[str, str]) -> list[Cover]:
+def host_covers(trace: Trace, thread: tuple[str, str]) -> list[Cover]:
     """Covers of the thread's time, each one holding those before it, in the order of HOST_PARTS."""
     none = np.zeros(0, np.int64)
     calls = threads_of(trace, "calls").get(thread, none)

@@ -128,7 +128,8 @@ def _host_rows(trace: Trace) -> Iterator[Row]:
     calls = dict(_groups(trace.calls, "process", "thread"))
     operators = dict(_groups(trace.operators, "process", "thread"))
     call_kind, call_words = codes_and_words(trace.calls, "kind")
-    operator_kind, operator_words = codes_and_words(trace.operators, "kind")
+    # On a trace without GPU work operators stand in for kernels, so they have the families' colours.
+    operator_colour, operator_words = codes_and_words(trace.operators, "kind" if len(trace.work) else "family")
     depth = values(trace.operators, "depth")
     none = np.zeros(0, np.int64)
     places = sorted(
@@ -139,7 +140,7 @@ def _host_rows(trace: Trace) -> Iterator[Row]:
         for level in range(int(depth[selected].max(initial=-1)) + 1):
             name = RowName(f"operators/{'/'.join(place)}/{level}", "operators", "operators", _thread(place), level)
             at_level = selected[depth[selected] == level]
-            yield operator_source.row(name, at_level, operator_kind, operator_words)
+            yield operator_source.row(name, at_level, operator_colour, operator_words)
         if place in calls:
             name = RowName(f"calls/{'/'.join(place)}", "calls", "launches and other calls", _thread(place))
             yield call_source.row(name, calls[place], call_kind, [f"call_{word}" for word in call_words])

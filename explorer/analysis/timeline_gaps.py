@@ -15,9 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from explorer.analysis.idle import HOST_PARTS, PARTS, Gaps, gaps_of
-from explorer.analysis.idle import _covers as host_covers
-from explorer.analysis.idle import _gaps_by_thread as launching_threads
+from explorer.analysis.idle import HOST_PARTS, PARTS, Gaps, gaps_of, host_covers, launching_threads
 from explorer.analysis.windows import DeviceWindows, device_windows
 from explorer.spans import Cover, Rows, Times
 from explorer.trace import Trace, codes_and_words, values

@@ -8,8 +8,9 @@ import numpy as np
 
 from explorer import spans
 from explorer.analysis.idle import PARTS
-from explorer.analysis.timeline_build import Timeline
+from explorer.analysis.timeline_build import Step, Timeline
 from explorer.trace import codes_and_words, values
+from explorer.units import text
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,19 @@ class Measured:
 def measure(timeline: Timeline, start_ns: int, end_ns: int) -> list[Measured]:
     """Every device with GPU work, in the order of the rows."""
     return [_measure(timeline, device, start_ns, end_ns) for device in timeline.gaps]
+
+
+def step_sentence(timeline: Timeline, step: Step | None) -> str:
+    """What a step is, in half a sentence: `63.7 ms, the GPU busy 5.8 % of it with 1,726 kernels`."""
+    start, end = (step.start_ns, step.end_ns) if step else (timeline.start_ns, timeline.end_ns)
+    length = text(end - start, "ns")
+    devices = measure(timeline, start, end)
+    if not devices:
+        return length
+    kernels = text(sum(device.kernel_count for device in devices), "count")
+    busy = sum(device.busy_ns for device in devices) / len(devices) / (end - start)
+    owner = "the GPU" if len(devices) == 1 else f"{len(devices)} GPUs"
+    return f"{length}, {owner} busy {text(busy, 'ratio')} of it with {kernels} kernels"
 
 
 def _measure(timeline: Timeline, device: str, start_ns: int, end_ns: int) -> Measured:

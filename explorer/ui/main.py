@@ -17,6 +17,7 @@ def main() -> None:
         [
             st.Page("screens/compare.py", title="Compare", url_path="compare", default=True),
             st.Page("screens/run.py", title="Run", url_path="run"),
+            st.Page("screens/timeline.py", title="Timeline", url_path="timeline"),
             st.Page("screens/gaps.py", title="Gaps", url_path="gaps"),
             st.Page("screens/library.py", title="Library", url_path="library"),
         ]

@@ -104,7 +104,7 @@ def trace_file(request: Request) -> Response:
         asked: Asked = asked_timeline(request)
     except ExplorerError as problem:
         return _refused(_status(problem), str(problem))
-    path = asked.shown.path
+    path = asked.shown.source.trace_path
     media_type = "application/gzip" if path.suffix == ".gz" else "application/json"
     return FileResponse(path, media_type=media_type, filename=path.name, headers=_NEVER)
 

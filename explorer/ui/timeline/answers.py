@@ -9,7 +9,7 @@ import numpy as np
 from starlette.requests import Request
 
 from explorer.analysis.timeline_jumps import longest_gap, longest_work, next_match, ordinal_in_step, same_work
-from explorer.analysis.timeline_measure import measure
+from explorer.analysis.timeline_measure import measure, step_sentence
 from explorer.analysis.timeline_search import found
 from explorer.analysis.timeline_story import story as event_story
 from explorer.ui.timeline.asked import Asked, RequestError, integer, position
@@ -62,6 +62,12 @@ def story(asked: Asked, request: Request) -> Answer:
     row = asked.row()
     event = position(request, "event", row.count)
     return story_json(event_story(asked.timeline, integer(request, "row"), event))
+
+
+def step(asked: Asked, request: Request) -> Answer:
+    """What step `step=` is, in half a sentence; the whole trace without one."""
+    del request
+    return {"text": step_sentence(asked.timeline, asked.step())}
 
 
 def search(asked: Asked, request: Request) -> Answer:
@@ -125,6 +131,7 @@ QUESTIONS: Mapping[str, Callable[[Asked, Request], Answer]] = MappingProxyType(
         "rows": rows,
         "names": names,
         "story": story,
+        "step": step,
         "search": search,
         "match": match,
         "longest": longest,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -19,16 +18,8 @@ _BOOT = ASSETS / "boot.js"
 _STYLE = ASSETS / "timeline.css"
 
 
-@dataclass(frozen=True)
-class Side:
-    """One run in the timeline: its letter, its source, and the source of the trace behind it."""
-
-    letter: str
-    source: Source
-
-
-def draw_timeline(sides: Sequence[Side], *, page: str) -> None:
-    """Draws the linked timelines of one or two runs; `page` is the page's path in the address.
+def draw_timeline(sources: Mapping[str, Source], *, page: str) -> None:
+    """Draws the linked timelines of one or two runs by their letters; `page` is the page's path in the address.
 
     Zooming, searching and clicking go to the routes of `explorer.ui.routes` and run no page script. Only an id that
     has ended asks for a new run of the script, which hands out new ones.
@@ -41,7 +32,8 @@ def draw_timeline(sides: Sequence[Side], *, page: str) -> None:
             "plotly": plotly_address(),
             "api": PREFIX,
             "runs": [
-                {"letter": side.letter, "title": side.source.title, "id": timeline_id(side.source)} for side in sides
+                {"letter": letter, "title": source.title, "id": timeline_id(source)}
+                for letter, source in sources.items()
             ],
             "themes": _themes(),
         },

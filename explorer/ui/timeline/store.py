@@ -13,12 +13,11 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import streamlit as st
 
 from explorer.analysis.timeline_build import Timeline, build_timeline
-from explorer.ingest import read_trace
+from explorer.ui.answers import trace_of
 from explorer.ui.sources import Source
 from explorer.ui.timeline.patterns import Search
 
@@ -30,11 +29,10 @@ _TOKEN_BYTES = 24
 
 @dataclass(frozen=True)
 class Shown:
-    """What stands behind an id: a trace file, the key under which its timeline is kept, and a name to save it as."""
+    """What stands behind an id: a source, and the key under which its timeline is kept."""
 
     key: str
-    path: Path
-    title: str
+    source: Source
 
 
 @dataclass
@@ -73,8 +71,8 @@ class TimelineStore:
         with self._lock:
             return self._shown.get(timeline_id)
 
-    def timeline(self, shown: Shown, read: Callable[[Path], Timeline] | None = None) -> Timeline:
-        """The timeline of a trace file, built by the first who asks while others wait; raises TraceError."""
+    def timeline(self, shown: Shown) -> Timeline:
+        """The timeline of a source's trace, built by the first who asks while others wait; raises TraceError."""
         with self._lock:
             building = self._building.setdefault(shown.key, threading.Lock())
         with building:
@@ -82,7 +80,7 @@ class TimelineStore:
                 if shown.key in self._timelines:
                     self._timelines.move_to_end(shown.key)
                     return self._timelines[shown.key]
-            timeline = (read or _read)(shown.path)
+            timeline = build_timeline(trace_of(shown.source))
             with self._lock:
                 self._timelines[shown.key] = timeline
                 while len(self._timelines) > KEPT_TIMELINES:
@@ -110,18 +108,18 @@ def timeline_store() -> TimelineStore:
     return TimelineStore()
 
 
+def timeline_of(source: Source) -> Timeline:
+    """The timeline of a source; raises TraceError when it has no trace that can be read."""
+    return timeline_store().timeline(_shown(source))
+
+
 def timeline_id(source: Source) -> str:
     """The id under which this session may look at a source."""
     if source.kind == "sample":
         return timeline_store().publish(source)
-    return _session_token(source.source_id, source.stamp, _source=source)
-
-
-def _session_token(source_id: str, stamp: str, _source: Source) -> str:
-    held = _session_tokens()
-    key = f"{source_id} {stamp}"
+    held, key = _session_tokens(), _shown(source).key
     if key not in held:
-        held[key] = timeline_store().lend(_source)
+        held[key] = timeline_store().lend(source)
     return held[key]
 
 
@@ -136,8 +134,4 @@ def _session_tokens() -> dict[str, str]:
 
 
 def _shown(source: Source) -> Shown:
-    return Shown(key=f"{source.source_id} {source.stamp}", path=source.trace_path, title=source.title)
-
-
-def _read(path: Path) -> Timeline:
-    return build_timeline(read_trace(path))
+    return Shown(f"{source.source_id} {source.stamp}", source)
