@@ -116,8 +116,8 @@ def _add_side(
         ]
         figure.add_bar(
             name=part,
-            x=centres[used],
-            y=total[used],
+            x=centres[used].tolist(),
+            y=total[used].tolist(),
             width=float(np.diff(np.log10(edges))[0] * 0.94),
             yaxis=axis,
             marker={"color": theme.colour(part), **theme.edge(part)},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.charts.bars import ASSUMED_WIDTH_PX
@@ -56,6 +56,7 @@ def test_families_and_parts_have_one_colour_in_every_row() -> None:
     assert len([trace for trace in figure.data if trace.name == "matmul"]) == 1
 
 
+@settings(max_examples=25, deadline=None)
 @given(
     busy=st.dictionaries(st.sampled_from(FAMILIES), st.integers(1, 10**9), min_size=1),
     idle=st.dictionaries(st.sampled_from(IDLE_PARTS), st.integers(1, 10**9)),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from explorer.launch import Launcher
 from explorer.settings import RunSettings
+from explorer.ui import jobs
 from explorer.ui.places import TRACES_VARIABLE
 from tests.ui.drawn import write_recording
 
@@ -53,3 +57,12 @@ def open_page() -> Callable[..., AppTest]:
         return app
 
     return opened
+
+
+@pytest.fixture
+def quick_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs take a moment: the launcher starts a stand-in for the engine."""
+    root = Path(__file__).parents[2]
+    monkeypatch.setenv("PYTHONPATH", str(root))
+    command = (sys.executable, str(Path(__file__).with_name("stand_in_engine.py")))
+    monkeypatch.setattr(jobs, "Launcher", partial(Launcher, command))

@@ -16,6 +16,7 @@ from explorer.recording import (
     Correctness,
     Environment,
     Facts,
+    Failure,
     Profile,
     facts_to_json,
     write_json,
@@ -43,12 +44,17 @@ def write_recording(
     """A recording of two steps of three kernels; a smaller pitch of launches means less idle time."""
     folder.mkdir(parents=True)
     write_json(folder / SETTINGS_FILE, settings.to_json())
-    write_json(folder / FACTS_FILE, facts_to_json(_facts(settings, step_ns, passed, state)))
+    write_json(folder / FACTS_FILE, facts_of(settings, step_ns=step_ns, passed=passed, state=state))
     (folder / LOG_FILE).write_text("environment\nbuild\n", encoding="utf-8")
     if with_trace:
-        with gzip.open(folder / TRACE_FILE, "wt", encoding="utf-8") as file:
-            json.dump({"schemaVersion": 1, "traceEvents": trace_events(launch_pitch_us)}, file)
+        write_trace(folder, launch_pitch_us)
     return folder
+
+
+def write_trace(folder: Path, launch_pitch_us: float) -> None:
+    """The trace file alone."""
+    with gzip.open(folder / TRACE_FILE, "wt", encoding="utf-8") as file:
+        json.dump({"schemaVersion": 1, "traceEvents": trace_events(launch_pitch_us)}, file)
 
 
 def trace_events(launch_pitch_us: float = 100.0, step_count: int = 2) -> list[dict[str, Any]]:
@@ -63,37 +69,34 @@ def trace_events(launch_pitch_us: float = 100.0, step_count: int = 2) -> list[di
             events.append(_host("cpu_op", operator, at, 20))
             events.append(_host("cuda_runtime", "cudaLaunchKernel", at + 8, 6, {"correlation": correlation}))
             arguments = {"correlation": correlation, "stream": 7, "device": 0, "grid": [1, 1, 1], "block": [128, 1, 1]}
-            events.append(_event("kernel", kernel, at + 19, length, 0, 7, arguments))
+            place = {"pid": 0, "tid": 7, "args": arguments}
+            events.append({"ph": "X", "cat": "kernel", "name": kernel, "ts": at + 19, "dur": length, **place})
     return events
 
 
-def _host(category: str, name: str, start: float, length: float, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
-    return _event(category, name, start, length, 100, 100, arguments or {})
-
-
-def _event(
-    category: str, name: str, start: float, length: float, process: int, thread: int, arguments: dict[str, Any]
+def _host(
+    category: str, name: str, start: float, length: float, arguments: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    return {
-        "ph": "X",
-        "cat": category,
-        "name": name,
-        "ts": start,
-        "dur": length,
-        "pid": process,
-        "tid": thread,
-        "args": arguments,
-    }
+    place = {"pid": 100, "tid": 100, "args": arguments or {}}
+    return {"ph": "X", "cat": category, "name": name, "ts": start, "dur": length, **place}
 
 
-def _facts(settings: RunSettings, step_ns: int, passed: bool, state: str) -> Facts:
-    return Facts(
-        state=state,  # type: ignore[arg-type]
+def facts_of(
+    settings: RunSettings,
+    *,
+    step_ns: int = 400_000,
+    passed: bool = True,
+    state: str = "finished",
+    failure: Failure | None = None,
+) -> dict[str, Any]:
+    """What the engine would have measured, as it stands in facts.json."""
+    facts = Facts(
         stage="profile",
         started_unix_s=1_796_000_000.0,
         settings_title=settings.title,
         parameter_count=596_049_920,
         weight_bytes=1_192_099_840,
+        weight_read_bytes_per_step=1_192_099_840,
         kv_read_bytes_per_step=57_344_000,
         kv_written_bytes_per_step=114_688,
         tokens_per_step=settings.batch_size,
@@ -115,4 +118,6 @@ def _facts(settings: RunSettings, step_ns: int, passed: bool, state: str) -> Fac
         peak_memory_bytes=1_500_000_000,
         attention_requested=settings.attention,
         attention_kernels=["pytorch_flash::flash_fwd_splitkv_kernel"],
+        failure=failure,
     )
+    return {**facts_to_json(facts), "state": state}

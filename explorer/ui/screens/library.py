@@ -9,6 +9,7 @@ import streamlit as st
 from explorer.errors import ExplorerError
 from explorer.ui import pieces
 from explorer.ui.archive import LIMIT_BYTES
+from explorer.ui.chips import device_name, settings_words
 from explorer.ui.library_card import draw_card
 from explorer.ui.selection import choose
 from explorer.ui.sources import KIND_LABELS, Source, add_upload, all_sources
@@ -50,8 +51,8 @@ def _draw_filter(sources: Sequence[Source]) -> list[Source]:
 
 
 def _searchable(source: Source) -> str:
-    device = source.facts.environment.device_name if source.facts and source.facts.environment else ""
-    return f"{source.title} {source.settings} {device}".casefold()
+    words = settings_words(source.settings) if source.settings else []
+    return " ".join([source.title, device_name(source), *words]).casefold()
 
 
 def _draw_upload() -> None:

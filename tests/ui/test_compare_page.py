@@ -1,0 +1,111 @@
+"""Does the first page say what B changed, with the right figures, and survive what is missing?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.conftest import EAGER, GRAPH
+from tests.ui.drawn import write_recording
+
+OpenPage = Callable[..., AppTest]
+
+
+def html_of(app: AppTest) -> str:
+    return "\n".join(element.proto.body for element in app.get("html"))
+
+
+def figures_of(app: AppTest) -> list[dict[str, Any]]:
+    return [json.loads(element.proto.spec) for element in app.get("plotly_chart")]
+
+
+def test_home_opens_with_the_bundled_pair_and_a_finding(pair: Path, open_page: OpenPage) -> None:
+    app = open_page()
+    assert "B&#x27;s step is 3.33 times shorter." in html_of(app)
+    assert "Only mode differs." in html_of(app)
+    assert app.query_params["a"] == "sample:eager"
+    assert app.query_params["b"] == "sample:graph"
+
+
+def test_unprofiled_step_leads_and_the_profiled_stands_beside_it(pair: Path, open_page: OpenPage) -> None:
+    page = html_of(open_page())
+    assert "400<span" in page
+    assert "profiled 239 µs → 119 µs" in page
+
+
+def test_every_card_has_its_change_in_words(pair: Path, open_page: OpenPage) -> None:
+    page = html_of(open_page())
+    for words in ("3.33 × shorter", "the same", "limit 312 µs", "3.33 × closer to it"):
+        assert words in page
+
+
+def test_bars_and_timelines_show_the_same_step(pair: Path, open_page: OpenPage) -> None:
+    bars, timelines = figures_of(open_page())
+    assert {trace["name"] for trace in bars["data"]} >= {"matmul", "elementwise", "attention", "python_and_host"}
+    assert {trace["name"] for trace in timelines["data"]} >= {"A work", "A gap", "A call", "B work", "B gap", "B call"}
+    work = next(trace for trace in timelines["data"] if trace["name"] == "A work")
+    assert any("nvjet" in hover and "launched by cudaLaunchKernel" in hover for hover in work["customdata"])
+    assert any("aten::mm" in hover for hover in work["customdata"])
+
+
+def test_a_link_opens_the_runs_that_it_names(pair: Path, open_page: OpenPage) -> None:
+    app = open_page(a="sample:graph", b="sample:eager")
+    assert "B&#x27;s step is 3.33 times longer." in html_of(app)
+
+
+def test_swap_turns_the_comparison_round_in_the_address_too(pair: Path, open_page: OpenPage) -> None:
+    app = open_page()
+    app.button(key="swap").click().run()
+    assert app.query_params["a"] == "sample:graph"
+    assert "times longer" in html_of(app)
+
+
+def test_choosing_another_run_changes_the_page(pair: Path, open_page: OpenPage) -> None:
+    app = open_page()
+    app.selectbox(key="picker_b").select("sample:eager").run()
+    assert "Both steps take the same" in html_of(app)
+
+
+def test_a_run_that_is_gone_gets_a_box_and_the_other_stays(pair: Path, open_page: OpenPage) -> None:
+    page = html_of(open_page(a="run:deleted", b="sample:graph"))
+    assert "A is not chosen" in page
+    assert "B: qwen3-0.6b · batch 1 · compile + CUDA graph" in page
+
+
+def test_a_run_without_a_trace_says_why(pair: Path, open_page: OpenPage) -> None:
+    write_recording(pair / "runs" / "stopped", EAGER, with_trace=False, state="failed")
+    page = html_of(open_page(a="run:stopped", b="sample:graph"))
+    assert "A cannot be shown" in page
+    assert "stopped before the profile stage" in page
+
+
+def test_wrong_results_are_marked_loudly(pair: Path, open_page: OpenPage) -> None:
+    write_recording(pair / "runs" / "wrong", GRAPH, passed=False)
+    page = html_of(open_page(b="run:wrong"))
+    assert "B computes wrong results" in page
+    assert "off by 90 %" in page
+
+
+def test_what_differs_beside_the_setting_under_study_comes_first(pair: Path, open_page: OpenPage) -> None:
+    write_recording(pair / "runs" / "larger", replace(GRAPH, batch_size=8))
+    page = html_of(open_page(b="run:larger"))
+    assert "Not a fair comparison" in page
+    assert "batch size: 1 in A, 8 in B" in page
+
+
+def test_an_empty_library_says_what_to_do(traces: Path, open_page: OpenPage) -> None:
+    app = open_page()
+    assert "Nothing to compare yet." in html_of(app)
+    assert [button.label for button in app.button if button.key == "run_these"] == ["Start two runs"]
+
+
+def test_a_sessions_choice_outlives_a_change_of_page(pair: Path, open_page: OpenPage) -> None:
+    app = open_page(a="sample:graph", b="sample:graph")
+    app.switch_page("screens/gaps.py").run()
+    assert app.selectbox(key="picker_a").value == "sample:graph"
+    assert app.query_params["a"] == "sample:graph"

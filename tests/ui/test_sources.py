@@ -1,0 +1,110 @@
+"""Are runs found by their ids, and uploads kept safely?"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from explorer.errors import RecordingError, TraceError
+from explorer.settings import RunSettings
+from explorer.ui import sources
+from explorer.ui.archive import pack
+from explorer.ui.sources import add_upload, all_sources, default_pair, delete_run, find_source
+from tests.ui.drawn import trace_events, write_recording
+
+TRACE = json.dumps({"traceEvents": trace_events()}).encode()
+
+
+def ids() -> list[str]:
+    return [source.source_id for source in all_sources()]
+
+
+def test_bundled_come_first_and_own_runs_newest_first(pair: Path) -> None:
+    for name in ("20260101-000000-a", "20260102-000000-a"):
+        write_recording(pair / "runs" / name, RunSettings())
+    assert ids() == ["sample:eager", "sample:graph", "run:20260102-000000-a", "run:20260101-000000-a"]
+
+
+def test_home_opens_with_eager_and_compile_with_cuda_graph(pair: Path) -> None:
+    write_recording(pair / "samples" / "aaa", RunSettings())
+    assert default_pair(all_sources()) == ("sample:eager", "sample:graph")
+
+
+def test_without_that_pair_the_first_runs_with_a_trace_open(traces: Path) -> None:
+    write_recording(traces / "runs" / "1", RunSettings(), with_trace=False)
+    write_recording(traces / "runs" / "2", RunSettings(mode="compile"))
+    assert default_pair(all_sources()) == ("run:2", "run:2")
+    assert default_pair([]) == (None, None)
+
+
+@pytest.mark.parametrize("wrong", ["run:../samples/eager", "run:", "upload:../../etc", "upload:" + "a" * 32, ""])
+def test_an_id_that_is_not_listed_finds_nothing(pair: Path, wrong: str) -> None:
+    assert find_source(wrong, all_sources()) is None
+
+
+def test_equal_titles_are_told_apart_by_their_folder(traces: Path) -> None:
+    for name in ("one", "two"):
+        write_recording(traces / "runs" / name, RunSettings())
+    assert {source.title for source in all_sources()} == {
+        "tiny · batch 1 · eager · one",
+        "tiny · batch 1 · eager · two",
+    }
+
+
+def test_a_damaged_recording_is_listed_with_its_problem(pair: Path) -> None:
+    (pair / "samples" / "eager" / "facts.json").write_text("{", encoding="utf-8")
+    broken = all_sources()[0]
+    assert "cannot be read" in broken.problem
+    assert not broken.has_trace
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.json", TRACE), ("b.json.gz", gzip.compress(TRACE))])
+def test_a_trace_is_kept_under_its_hash_and_once(traces: Path, name: str, content: bytes) -> None:
+    first = add_upload(name, content)
+    assert add_upload("another name", content) == first
+    assert ids() == [first]
+    found = find_source(first, all_sources())
+    assert found is not None
+    assert found.title == name
+    assert found.has_trace
+
+
+def test_a_hostile_file_name_never_becomes_a_path(traces: Path) -> None:
+    source_id = add_upload("../../../<script>evil</script>.json", TRACE)
+    found = find_source(source_id, all_sources())
+    assert found is not None
+    assert found.trace_path.name == "trace.json"
+    assert found.folder.name == source_id.removeprefix("upload:")
+
+
+def test_a_recording_zip_is_an_upload_with_settings(pair: Path) -> None:
+    source_id = add_upload("eager.zip", pack(pair / "samples" / "eager"))
+    found = find_source(source_id, all_sources())
+    assert found is not None
+    assert found.settings is not None
+    assert found.settings.mode == "eager"
+
+
+def test_neither_json_nor_gzip_nor_zip_is_refused_and_leaves_nothing(traces: Path) -> None:
+    with pytest.raises(TraceError, match="neither JSON, gzip nor zip"):
+        add_upload("photo.png", b"\x89PNG....")
+    with pytest.raises(RecordingError):
+        add_upload("broken.zip", b"PK\x03\x04 nothing")
+    assert ids() == []
+
+
+def test_too_large_an_upload_says_the_limit(traces: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "LIMIT_BYTES", 1024)
+    with pytest.raises(TraceError, match=r"up to 1\.00 KiB can be uploaded"):
+        add_upload("large.json", TRACE)
+
+
+def test_own_runs_are_deleted_and_bundled_ones_stay(pair: Path) -> None:
+    write_recording(pair / "runs" / "mine", RunSettings())
+    for source in all_sources():
+        delete_run(source)
+    assert ids() == ["sample:eager", "sample:graph"]
+    assert not (pair / "runs" / "mine").exists()
