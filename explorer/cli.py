@@ -105,8 +105,8 @@ def _follow(launcher: Launcher, run_id: str) -> JobStatus:
     from explorer.units import text
 
     told: set[str] = set()
-    for status in launcher.follow(run_id):
-        if status.place_in_queue and "queue" not in told:
+    for change, status in enumerate(launcher.follow(run_id)):
+        if status.place_in_queue and change > 0 and "queue" not in told:  # every run is queued for a moment
             told.add("queue")
             print("waiting for the device: another run is measuring on it", file=sys.stderr)
         for stage in status.stages:
@@ -123,38 +123,34 @@ def _follow(launcher: Launcher, run_id: str) -> JobStatus:
 def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_report)
     parser.add_argument("path", type=Path, metavar="RECORDING_OR_TRACE")
-    _add_window_and_json(parser)
+    parser.add_argument("--window", choices=("steps", "trace"), help="steps where there are any")
+    parser.add_argument("--json", action="store_true")
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_compare)
     parser.add_argument("a", type=Path, metavar="A")
     parser.add_argument("b", type=Path, metavar="B")
-    _add_window_and_json(parser)
-
-
-def _add_window_and_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--window", choices=("steps", "trace"), help="steps where there are any")
     parser.add_argument("--json", action="store_true")
 
 
 def _report(chosen: argparse.Namespace) -> int:
-    from explorer import command_line_reports as reports
+    from explorer.terminal import json_report, text_report
 
     if chosen.json:
-        _print_json(reports.report_object(chosen.path, chosen.window))
+        _print_json(json_report(chosen.path, chosen.window))
     else:
-        print(reports.report_text(chosen.path, chosen.window))
+        print(text_report(chosen.path, chosen.window))
     return 0
 
 
 def _compare(chosen: argparse.Namespace) -> int:
-    from explorer import command_line_reports as reports
+    from explorer.terminal import json_compare, text_compare
 
     if chosen.json:
-        _print_json(reports.compare_object(chosen.a, chosen.b, chosen.window))
+        _print_json(json_compare(chosen.a, chosen.b))
     else:
-        print(reports.compare_text(chosen.a, chosen.b, chosen.window))
+        print(text_compare(chosen.a, chosen.b))
     return 0
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from explorer.analysis.idle import PARTS
 from explorer.cli import main
+from tests.shared import SHARED
 
 
 def json_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
@@ -56,3 +61,74 @@ def test_a_mistake_is_one_line_and_exit_code_2(
 def test_presets_name_every_model_with_its_size(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["presets"]) == 0
     assert "qwen3-0.6b   0.596 billion parameters" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def eager_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real run of the tiny model on the CPU, made as a person would make it."""
+    return _recorded(tmp_path_factory.mktemp("runs") / "eager", "--mode", "eager")
+
+
+def _recorded(folder: Path, *options: str) -> Path:
+    tiny = ("--model", "tiny", "--device", "cpu", "--dtype", "float32", "--context", "16", "--measured-steps", "5")
+    command = [sys.executable, "-m", "explorer.cli", "run", "--out", str(folder), *tiny, *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(folder)
+    assert "cold start" in done.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_a_run_on_the_cpu_is_recorded_and_reported(eager_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = json_of(capsys, "report", str(eager_run))
+    metrics = answer["cpu"]["metrics"]
+    assert answer["window"] == "steps"
+    assert len(answer["cpu"]["steps"]) == 3
+    assert answer["devices"] == []
+    assert metrics["busy_ns"] + metrics["idle_ns"] == metrics["span_ns"]
+    assert answer["run"]["facts"]["correctness"]["passed"]
+    assert main(["report", str(eager_run)]) == 0
+    assert "step, without the profiler" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_eager_and_compiled_runs_are_compared(
+    eager_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compiled = _recorded(tmp_path / "compiled", "--mode", "compile", "--compile-scope", "layer")
+    answer = json_of(capsys, "compare", str(eager_run), str(compiled))
+    deltas = {delta["key"]: delta for delta in answer["deltas"]}
+    assert answer["is_fair"]
+    assert [entry["key"] for entry in answer["differences"]] == ["compile_scope", "mode"]
+    assert deltas["kernels_per_step"]["b"] < deltas["kernels_per_step"]["a"]
+    assert main(["compare", str(eager_run), str(compiled)]) == 0
+    assert "mode: eager → compile" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the shared traces are not beside this checkout")
+def test_report_of_a_trace_file_has_every_part_of_every_device(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = json_of(capsys, "report", str(SHARED / "cases" / "00-control" / "trace.json"), "--window", "trace")
+    metrics = answer["devices"][0]["metrics"]
+    assert (answer["window"], answer["devices"][0]["device"]) == ("trace", "0")
+    assert (metrics["span_ns"], metrics["busy_ns"], metrics["idle_ns"]) == (155_000, 130_000, 25_000)
+    assert sum(metrics[f"{part}_ns"] for part in PARTS) == metrics["idle_ns"]
+
+
+@pytest.mark.parametrize(("content", "exit_code"), [(None, 4), ("not a trace", 4)])
+def test_a_path_that_is_no_trace_is_one_clear_line(
+    content: str | None, exit_code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "trace.json"
+    if content is not None:
+        path.write_text(content)
+    assert main(["report", str(path)]) == exit_code
+    error = capsys.readouterr().err
+    assert error.startswith("explorer: ")
+    assert "trace.json" in error
+    assert error.count("\n") == 1
+
+
+def test_a_folder_without_a_recording_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(tmp_path)]) == 3
+    assert "explorer run" in capsys.readouterr().err

@@ -60,6 +60,18 @@ def compare_reports(
     return tuple(_delta(one, b.metric(one.key), spread_a, spread_b) for one in a.metrics if one.key in keys_b)
 
 
+def compare_parts(a: Report, b: Report) -> tuple[Delta, ...]:
+    """The parts of idle time a step of two gap reports, side by side; nobody measured their spread."""
+    per_step = [report.table("parts").set_index("part")["per_step_ns"] for report in (a, b)]
+    labels = a.table("parts").set_index("part")["label"]
+    return tuple(
+        Delta(
+            f"{part}_per_step_ns", f"{label}, a step", "ns", float(per_step[0][part]), float(per_step[1][part]), "lower"
+        )
+        for part, label in labels.items()
+    )
+
+
 def _delta(one: Metric, other: Metric, spread_a: Number | None, spread_b: Number | None) -> Delta:
     exceeds = None
     known = [spread for spread in (spread_a, spread_b) if spread is not None]

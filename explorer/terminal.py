@@ -1,0 +1,168 @@
+"""How do the answers look on a terminal and to a program that reads one? For `explorer report` and `compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from explorer.analysis.compare import comparable, compare_parts, compare_reports, comparison_sentence
+from explorer.analysis.gaps import gap_report
+from explorer.analysis.kernels import kernel_report
+from explorer.analysis.machine_output import report_object
+from explorer.analysis.step import step_report
+from explorer.analysis.trust import trust_report
+from explorer.analysis.windows import WindowKind
+from explorer.errors import TraceError
+from explorer.ingest import read_trace
+from explorer.recording import Facts, open_recording
+from explorer.report import Column, Delta, Report, ReportTable
+from explorer.settings import RunSettings
+from explorer.trace import Trace
+from explorer.units import shortened, significant, text
+
+_ROWS_SHOWN = 12
+_ONLY_IN_JSON = frozenset({"gaps"})
+"""Tables that are drawn, not read."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A trace from disk, with the settings and facts that stand beside it in a recording."""
+
+    path: Path
+    trace: Trace
+    settings: RunSettings | None = None
+    facts: Facts | None = None
+
+
+def open_path(path: Path) -> Opened:
+    """A recording's folder or a trace file; raises RecordingError or TraceError."""
+    if not path.is_dir():
+        return Opened(path, read_trace(path))
+    recording = open_recording(path)
+    failure = recording.failure()
+    if not recording.trace_path.exists():
+        raise TraceError(
+            f"{path} has no trace: "
+            + (failure.message if failure else "its run has not reached the profile stage yet.")
+        )
+    return Opened(path, read_trace(recording.trace_path), recording.settings(), recording.facts())
+
+
+def json_report(path: Path, window: WindowKind | None) -> dict[str, Any]:
+    """The object of definitions.md, and under `run` what the engine measured of a recording."""
+    opened = open_path(path)
+    found = report_object(opened.trace, window)
+    if opened.settings and opened.facts:
+        found["run"] = {"settings": opened.settings.to_json(), "facts": asdict(opened.facts)}
+    return found
+
+
+def text_report(path: Path, window: WindowKind | None) -> str:
+    """Steps, idle parts, kernels and trust of one trace as plain text."""
+    opened = open_path(path)
+    reports = [
+        gap_report(opened.trace, window),
+        kernel_report(opened.trace, window),
+        trust_report(opened.trace),
+    ]
+    if opened.settings:
+        reports.insert(0, step_report(opened.trace, opened.settings, opened.facts))
+    return "\n\n".join("\n".join(_report_lines(report)) for report in reports)
+
+
+def json_compare(a: Path, b: Path) -> dict[str, Any]:
+    """`{"a", "b", "finding", "verdict", "is_fair", "differences", "deltas"}`; unknown is None."""
+    one, other = open_path(a), open_path(b)
+    fairness = comparable((one.settings, one.facts), (other.settings, other.facts))
+    sides = [step_report(side.trace, side.settings, side.facts) for side in (one, other)]
+    return {
+        "a": {"path": str(a), "window": sides[0].window},
+        "b": {"path": str(b), "window": sides[1].window},
+        "finding": comparison_sentence(*sides),
+        "verdict": fairness.verdict,
+        "is_fair": fairness.is_fair,
+        "differences": [asdict(difference) for difference in fairness.differences],
+        "deltas": [{**asdict(delta), "change": delta.change, "ratio": delta.ratio} for delta in _deltas(one, other)],
+    }
+
+
+def text_compare(a: Path, b: Path) -> str:
+    """The finding, what differs and every metric side by side."""
+    one, other = open_path(a), open_path(b)
+    fairness = comparable((one.settings, one.facts), (other.settings, other.facts))
+    sides = [step_report(side.trace, side.settings, side.facts) for side in (one, other)]
+    lines = [comparison_sentence(*sides), fairness.verdict]
+    lines += [f"  {entry.label}: {entry.a} → {entry.b}" for entry in fairness.differences]
+    rows = [("", "A", "B", "A ÷ B", "")]
+    rows += [
+        (
+            delta.label,
+            text(delta.a, delta.unit),
+            text(delta.b, delta.unit),
+            "" if delta.ratio is None else f"×{significant(delta.ratio)}",
+            "no change measured" if delta.exceeds_spread is False else "",
+        )
+        for delta in _deltas(one, other)
+    ]
+    return "\n".join([*lines, "", *_aligned(rows)])
+
+
+def _deltas(one: Opened, other: Opened) -> tuple[Delta, ...]:
+    a, b = (step_report(side.trace, side.settings, side.facts) for side in (one, other))
+    steps = compare_reports(a, b, a.value("step_spread_ns"), b.value("step_spread_ns"))
+    return (*steps, *compare_parts(gap_report(one.trace), gap_report(other.trace)))
+
+
+def _report_lines(report: Report) -> Iterator[str]:
+    yield f"{report.question}  ({report.window})"
+    yield from _aligned([(f"  {metric.label}", text(metric.value, metric.unit)) for metric in report.metrics])
+    for table in report.tables:
+        if not table.frame.empty and table.key not in _ONLY_IN_JSON:
+            yield ""
+            yield from _table_lines(table)
+    for note in report.notes:
+        yield f"  note: {note}"
+
+
+def _table_lines(table: ReportTable) -> Iterator[str]:
+    columns = [column for column in table.columns if _says_something(table.frame[column.key], column)]
+    shown = table.frame[[column.key for column in columns]].head(_ROWS_SHOWN)
+    cells = [
+        [_cell(value, column) for value, column in zip(row, columns, strict=True)]
+        for row in shown.itertuples(index=False)
+    ]
+    yield f"  {table.label}"
+    yield from _aligned([(f"  {first}", *others) for first, *others in [[c.label for c in columns], *cells]])
+    if len(table.frame) > _ROWS_SHOWN:
+        yield f"  … and {len(table.frame) - _ROWS_SHOWN:,} more"
+
+
+def _says_something(values: pd.Series[Any], column: Column) -> bool:
+    """Row numbers are for programs, and a column of nothing but zeros or blanks only takes room."""
+    return not column.key.endswith("_row") and bool((values.notna() & (values != 0) & (values != "")).any())
+
+
+def _cell(value: Any, column: Column) -> str:
+    known = None if value is None or value != value else value  # NA and NaN are not equal to themselves
+    if column.unit == "text":
+        return "" if known is None else shortened(str(known), 40)
+    return text(known, column.unit)
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Columns under each other: the first to the left, the others to the right."""
+    if not rows:
+        return []
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if not column else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
