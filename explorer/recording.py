@@ -136,6 +136,7 @@ class Facts:
     settings_title: str = ""
     parameter_count: int | None = None
     weight_bytes: int | None = None
+    weight_read_bytes_per_step: int | None = None
     kv_read_bytes_per_step: int | None = None
     kv_written_bytes_per_step: int | None = None
     step_flops: int | None = None

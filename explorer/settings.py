@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
@@ -56,6 +57,11 @@ class ModelShape:
     def weight_bytes(self, dtype: Dtype) -> int:
         """Bytes of all weights at that dtype."""
         return self.parameter_count * BYTES_OF_DTYPE[dtype]
+
+    def weight_read_bytes(self, dtype: Dtype) -> int:
+        """Bytes of weights that a decode step reads: all but an untied embedding table, of which it gathers rows."""
+        table = 0 if self.tied_embeddings else self.vocab_size * self.hidden_size
+        return (self.parameter_count - table) * BYTES_OF_DTYPE[dtype]
 
     def kv_bytes_per_token(self, dtype: Dtype) -> int:
         """Bytes of the keys and values of one token over all layers."""
@@ -147,7 +153,8 @@ class RunSettings:
     @property
     def title(self) -> str:
         """A short name such as `qwen3-0.6b · batch 1 · compile + CUDA graph`, what differs most coming last."""
-        parts = [self.model, f"batch {self.batch_size}"]
+        model = self.model if self.weights_folder is None else PurePath(self.weights_folder).name
+        parts = [model, f"batch {self.batch_size}"]
         if self.phase == "prefill":
             parts.append(f"prefill {self.context_tokens}")
         parts.append(MODE_LABELS[self.mode])

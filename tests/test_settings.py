@@ -69,7 +69,14 @@ def test_shape_of_the_smallest_qwen3_has_its_published_size() -> None:
     shape = MODEL_SHAPES["qwen3-0.6b"]
     assert shape.parameter_count == 596_049_920
     assert shape.weight_bytes("bfloat16") == 1_192_099_840
+    assert shape.weight_read_bytes("bfloat16") == shape.weight_bytes("bfloat16")
     assert shape.kv_bytes_per_token("bfloat16") == 2 * 28 * 8 * 128 * 2
+
+
+def test_an_untied_embedding_table_is_not_read_by_a_step() -> None:
+    shape = MODEL_SHAPES["qwen3-8b"]
+    table_bytes = shape.vocab_size * shape.hidden_size * 2
+    assert shape.weight_read_bytes("bfloat16") == shape.weight_bytes("bfloat16") - table_bytes
 
 
 @pytest.mark.parametrize(("context", "room"), [(1, 1024), (500, 1024), (1023, 1024), (1024, 2048), (4000, 4096)])
@@ -80,4 +87,5 @@ def test_default_cache_has_room_for_the_next_token(context: int, room: int) -> N
 
 def test_title_says_what_tells_runs_apart() -> None:
     assert replace(GPU, mode="compile_cuda_graph").title == "qwen3-0.6b · batch 1 · compile + CUDA graph"
+    assert replace(GPU, weights_folder="models/my-qwen").title.startswith("my-qwen · ")
     assert "flash attention" in replace(GPU, attention="flash").title

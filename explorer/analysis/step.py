@@ -134,7 +134,7 @@ def step_floor_ns(settings: RunSettings | None, facts: Facts | None) -> tuple[fl
     if facts is None or settings is None:
         return None, _NO_FACTS
     bandwidth = facts.calibration.read_bandwidth_bytes_per_s if facts.calibration else None
-    parts = (facts.weight_bytes, facts.kv_read_bytes_per_step, facts.kv_written_bytes_per_step)
+    parts = (facts.weight_read_bytes_per_step, facts.kv_read_bytes_per_step, facts.kv_written_bytes_per_step)
     if not bandwidth:
         return None, "The run did not measure this device's read bandwidth."
     known = [part for part in parts if part is not None]

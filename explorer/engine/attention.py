@@ -7,8 +7,6 @@ Letters as in `model.py`. Every backend answers the same question and accepts di
     flash               no mask: the cache is cut to the tokens that exist, which needs rows of equal length
 """
 
-# ruff: noqa: N803 - tensors carry their shape letters
-
 from __future__ import annotations
 
 import contextlib

@@ -13,8 +13,6 @@ The limits allow a dozen roundings of the dtype (relative size 2⁻⁸ bfloat16,
 through the layers; a wrong mask, position or stale input is off by tens of percent.
 """
 
-# ruff: noqa: N803, N815 - tensors carry their shape letters, arguments and fields too
-
 from __future__ import annotations
 
 import math

@@ -15,8 +15,6 @@ a static cache, `slot = row · S + position`, and then
 Normalisation is written in plain operations, as Hugging Face does: what fuses them is for the reader to see.
 """
 
-# ruff: noqa: N803, N815 - tensors carry their shape letters, arguments and fields too
-
 from __future__ import annotations
 
 import contextlib

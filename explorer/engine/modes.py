@@ -12,8 +12,6 @@ The kernels of the eager step have run before (the context was prefilled, the co
 call pays for new shapes only.
 """
 
-# ruff: noqa: N803 - tensors carry their shape letters
-
 from __future__ import annotations
 
 import time

@@ -49,6 +49,7 @@ def _build(settings: RunSettings, journal: Journal) -> Workload:
     journal.update(
         parameter_count=shape.parameter_count,
         weight_bytes=shape.weight_bytes(settings.dtype),
+        weight_read_bytes_per_step=shape.weight_read_bytes(settings.dtype),
         kv_read_bytes_per_step=kv_read_bytes(shape, settings),
         kv_written_bytes_per_step=kv_written_bytes(shape, settings),
         step_flops=step_flops(shape, settings),

