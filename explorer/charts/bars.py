@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from explorer.charts.theme import CHARACTER_PX, Theme, key_label, key_meaning, styled
+from explorer.charts.theme import CHARACTER_PX, IDLE_PARTS, Theme, key_label, key_meaning, styled
+from explorer.trace import FAMILIES
 from explorer.units import Number, exact, text
 
 ASSUMED_WIDTH_PX = 930
@@ -36,7 +37,7 @@ class Row:
 def stacked_rows(rows: Sequence[Row], theme: Theme) -> go.Figure:
     """Bars of equal width, each on its own scale, with a title line above each; `mark_ns` is a line through the bar."""
     figure = go.Figure()
-    keys = list(dict.fromkeys(key for row in rows for key in row.parts))
+    keys = [key for key in (*FAMILIES, *IDLE_PARTS) if any(key in row.parts for row in rows)]
     centres = {index: _ROW_PX * (len(rows) - index) - 22 - _BAR_PX / 2 for index in range(len(rows))}
     for key in keys:
         _add_part(figure, key, rows, centres, theme)

@@ -92,6 +92,7 @@ class Theme:
     accent: str
     host: str
     host_deep: str
+    hatch: str
     warning: str
     idle: Mapping[str, str]
 
@@ -104,7 +105,7 @@ class Theme:
         if key == "host_sync":
             return {"line": {"color": self.idle["allocator"], "width": 1.5}}
         if key == "unattributed":
-            return {"pattern": {"shape": "/", "fgcolor": self.muted, "size": 5, "solidity": 0.25}, "line": {"width": 0}}
+            return {"pattern": {"shape": "/", "fgcolor": self.hatch, "size": 5, "solidity": 0.25}, "line": {"width": 0}}
         return {"line": {"width": 0}}
 
     def swatch(self, key: str) -> str:
@@ -113,7 +114,7 @@ class Theme:
         if key == "host_sync":
             return f"background:{fill};border:1.5px solid {self.idle['allocator']}"
         if key == "unattributed":
-            return f"background:repeating-linear-gradient(135deg,{self.muted} 0 1px,{fill} 1px 4px)"
+            return f"background:repeating-linear-gradient(135deg,{self.hatch} 0 1px,{fill} 1px 4px)"
         return f"background:{fill}"
 
     def ink_on(self, fill: str) -> str:
@@ -132,6 +133,7 @@ LIGHT = Theme(
     accent="#0B5CAD",
     host="#A3B1C6",
     host_deep="#44546A",
+    hatch="#AEB4BE",
     warning="#B3261E",
     idle=MappingProxyType(dict(zip(IDLE_PARTS, _IDLE_LIGHT, strict=True))),
 )
@@ -145,6 +147,7 @@ DARK = Theme(
     accent="#5AA9F0",
     host="#55647A",
     host_deep="#93A5BF",
+    hatch="#646C78",
     warning="#FF8A80",
     idle=MappingProxyType(dict(zip(IDLE_PARTS, _IDLE_DARK, strict=True))),
 )

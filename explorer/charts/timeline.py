@@ -79,7 +79,7 @@ def _rows(side: Side, stretch: Stretch) -> list[list[Rectangles]]:
     rows: list[list[Rectangles]] = [[row] for row in work_rows(side.trace, side.work, stretch)]
     gaps = gap_row(side.gaps, stretch)
     if not rows and len(gaps.frame):  # a stretch that is one long gap
-        rows = [[Rectangles("work", "", gaps.frame.iloc[:0])]]
+        rows = [[Rectangles("work", "GPU", gaps.frame.iloc[:0])]]
     if rows:
         rows[0].insert(0, gaps)
     rows += [[row] for row in operator_rows(side.trace, stretch)]
@@ -156,7 +156,7 @@ def _edges(keys: Sequence[str], theme: Theme) -> dict[str, object]:
         "line": {"width": [1.2 if is_outlined else 0 for is_outlined in outlined], "color": theme.idle["allocator"]}
     }
     if any(hatched):
-        edges["pattern"] = {"shape": hatched, "fgcolor": theme.muted, "size": 5, "solidity": 0.25}
+        edges["pattern"] = {"shape": hatched, "fgcolor": theme.hatch, "size": 5, "solidity": 0.25}
     return edges
 
 

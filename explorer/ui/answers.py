@@ -13,6 +13,7 @@ from explorer.analysis.gaps import gap_report
 from explorer.analysis.kernels import kernel_report
 from explorer.analysis.pieces import devices_of
 from explorer.analysis.step import step_report
+from explorer.analysis.trust import trust_report
 from explorer.analysis.windows import step_windows
 from explorer.charts.theme import theme_named
 from explorer.charts.thumbnail import thumbnail
@@ -46,6 +47,11 @@ def kernels_of(source: Source) -> Report:
 def step_of(source: Source) -> Report:
     """How long its step is and where the limit is: see `analysis.step.step_report`."""
     return _step(source.stamp, source, trace_of(source))
+
+
+def trust_of(source: Source) -> Report:
+    """How far its figures can be trusted: see `analysis.trust.trust_report`."""
+    return _trust(source.stamp, trace_of(source))
 
 
 def thumbnail_of(source: Source, theme: str) -> str:
@@ -84,6 +90,12 @@ def _kernels(stamp: str, _trace_read: Trace) -> Report:
 def _step(stamp: str, _source: Source, _trace_read: Trace) -> Report:
     del stamp
     return step_report(_trace_read, _source.settings, _source.facts)
+
+
+@st.cache_resource(show_spinner=False, max_entries=_REPORT_LIMIT)
+def _trust(stamp: str, _trace_read: Trace) -> Report:
+    del stamp
+    return trust_report(_trace_read)
 
 
 @st.cache_resource(show_spinner=False, max_entries=_REPORT_LIMIT * 4)

@@ -23,7 +23,7 @@ def draw_sidebar(sources: Sequence[Source]) -> None:
     with st.sidebar:
         for letter in LETTERS:
             _draw_picker(letter, sources)
-        with st.container(horizontal=True, gap="small"):
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             st.button("Swap", key="swap", icon=":material/swap_horiz:", type="tertiary", on_click=swap)
             copy_link("Copy link")
         _draw_queue()

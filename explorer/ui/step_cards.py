@@ -69,9 +69,9 @@ def _card(label: str, delta: Delta, single: bool, *, note: str | None = None, qu
 
 
 def _reason(delta: Delta) -> str:
-    """Why both sides are unknown, once where it is for the same reason."""
+    """Why both sides are unknown, in a few words: the rest is on hover."""
     reasons = dict.fromkeys(part.strip() for part in delta.reason.replace("B: ", "A: ").split("A: ") if part.strip())
-    return " ".join(reasons)
+    return " ".join(reasons).partition(";")[0]
 
 
 def change_words(delta: Delta) -> str:

@@ -19,6 +19,7 @@ from explorer.ui.sides import Side, open_sides
 from explorer.ui.sources import all_sources
 from explorer.ui.step_cards import step_cards
 from explorer.ui.timelines import draw_timelines
+from explorer.ui.trust import draw_trust
 
 
 def show() -> None:
@@ -45,6 +46,7 @@ def show() -> None:
     draw_kernel_table(sides, pieces.current_theme())
     for note in dict.fromkeys(note for side in sides for note in (*side.kernels.notes, *side.step.notes)):
         pieces.quiet_line(note)
+    draw_trust(sides)
     _draw_next_steps(sides)
 
 

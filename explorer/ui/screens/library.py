@@ -56,15 +56,15 @@ def _searchable(source: Source) -> str:
 
 
 def _draw_upload() -> None:
-    with st.form("upload", clear_on_submit=True, border=False):
-        handed_in = st.file_uploader(
-            f"Add a trace (.json, .json.gz) or a recording (.zip), up to {text(LIMIT_BYTES, 'bytes')} each",
-            type=["json", "gz", "zip"],
-            accept_multiple_files=True,
-            key="upload_files",
-        )
-        added = st.form_submit_button("Add")
-    if not added:
+    turn = st.session_state.setdefault("upload_turn", 0)
+    handed_in = st.file_uploader(
+        f"Add traces (.json, .json.gz) or recordings (.zip), up to {text(LIMIT_BYTES, 'bytes')} each; "
+        "the first becomes A, the second B",
+        type=["json", "gz", "zip"],
+        accept_multiple_files=True,
+        key=f"upload_files_{turn}",  # a new turn empties the drop zone
+    )
+    if not handed_in:
         return
     problems = []
     for index, file in enumerate(handed_in):
@@ -76,7 +76,8 @@ def _draw_upload() -> None:
             choose("b" if index else "a", source_id)
     if problems:
         pieces.box("Not everything could be added", problems, loud=True)
-    elif handed_in:
+    else:
+        st.session_state["upload_turn"] = turn + 1
         st.rerun()
 
 
