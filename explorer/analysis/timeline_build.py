@@ -19,7 +19,7 @@ from explorer.analysis.pieces import devices_of
 from explorer.analysis.timeline_gaps import GapPieces, gap_pieces
 from explorer.analysis.timeline_rows import Names, Row, RowKind, RowName, TableName, build_row
 from explorer.analysis.timeline_sums import Times
-from explorer.analysis.windows import has_steps, step_windows
+from explorer.analysis.windows import device_windows
 from explorer.trace import FAMILIES, Trace, codes_and_words, values
 
 ANNOTATION_KINDS: dict[str, RowKind] = {"step": "step", "layer": "layer"}
@@ -75,9 +75,10 @@ def build_timeline(trace: Trace) -> Timeline:
 
 def _steps(trace: Trace) -> tuple[Step, ...]:
     devices = devices_of(trace)
-    if not devices or not has_steps(trace):
+    marked = device_windows(trace, devices[0], "steps") if devices else None
+    if marked is None or marked.kind != "steps":
         return ()
-    return tuple(Step(window.name, window.start_ns, window.end_ns) for window in step_windows(trace, devices[0]))
+    return tuple(Step(window.name, window.start_ns, window.end_ns) for window in marked.windows)
 
 
 def _annotation_rows(trace: Trace) -> Iterator[Row]:
@@ -91,7 +92,8 @@ def _annotation_rows(trace: Trace) -> Iterator[Row]:
             depth = spans.nest(source.start_ns[rows], source.end_ns[rows]).depth
             for level in range(int(depth.max(initial=-1)) + 1):
                 row_kind = ANNOTATION_KINDS.get(kind, "annotation")
-                name = RowName(f"mark/{'/'.join(place)}/{kind}/{level}", row_kind, kind, _thread(place), level)
+                label = kind if kind != "other" else "marks"
+                name = RowName(f"mark/{'/'.join(place)}/{kind}/{level}", row_kind, label, _thread(place), level)
                 yield source.row(name, rows[depth == level], plain, (row_kind,))
 
 
@@ -142,7 +144,7 @@ def _host_rows(trace: Trace) -> Iterator[Row]:
             at_level = selected[depth[selected] == level]
             yield operator_source.row(name, at_level, operator_colour, operator_words)
         if place in calls:
-            name = RowName(f"calls/{'/'.join(place)}", "calls", "launches and other calls", _thread(place))
+            name = RowName(f"calls/{'/'.join(place)}", "calls", "calls", _thread(place))
             yield call_source.row(name, calls[place], call_kind, [f"call_{word}" for word in call_words])
 
 

@@ -39,7 +39,7 @@ def _opened(selection: Selection) -> tuple[list[str], dict[str, Source]]:
             continue
         what = "step" if timeline.steps else "trace"
         sentence = step_sentence(timeline, timeline.steps[0] if timeline.steps else None)
-        sentences.append(f"{letter.upper()}'s {'first ' if timeline.steps else ''}{what} takes {sentence}.")
+        sentences.append(f"{letter.upper()}'s {'first profiled ' if timeline.steps else ''}{what} takes {sentence}.")
         sources[letter] = source
     return sentences, sources
 

@@ -42,8 +42,8 @@ export class Axis {
 
   async draw(range, size, palette, dragmode) {
     await this.plotly.newPlot(this.div, [this.trace(range)], this.layout(range, size, palette, dragmode), CONFIG);
-    this.div.on("plotly_relayout", (change) => this.heard(change));
-    this.div.on("plotly_relayouting", (change) => this.heard(change));
+    this.div.on("plotly_relayout", (change) => this.heard(change, true));
+    this.div.on("plotly_relayouting", (change) => this.heard(change, false));
   }
 
   trace(range) {
@@ -79,9 +79,11 @@ export class Axis {
     };
   }
 
-  heard(change) {
+  /** Plotly has moved the axis itself; its ticks are renewed once the movement has settled. */
+  heard(change, settled) {
     const [start, end] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
-    if (!this.silent && start !== undefined) this.onZoom({ start, end });
+    if (this.silent || start === undefined) return;
+    this.onZoom({ start, end }, settled);
   }
 
   /** Shows a range; while one is being drawn only the latest of the next ones is kept. */

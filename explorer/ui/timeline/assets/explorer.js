@@ -19,6 +19,8 @@ import { paletteFor } from "./theme.js";
 import { Toolbar } from "./toolbar.js";
 
 const HINT_MS = 1800;
+const CHROME_PX = 280;
+const PANE_CHROME_PX = 100;
 
 export class Explorer extends Navigation {
   constructor(parent, data, root, onEnded) {
@@ -73,6 +75,12 @@ export class Explorer extends Navigation {
     }
   }
 
+  /** How high one pane's rows may grow without leaving the window. */
+  roomForPane() {
+    const rows = this.layout === "beside" ? 1 : this.panes.length;
+    return (window.innerHeight - CHROME_PX) / rows - PANE_CHROME_PX;
+  }
+
   dragmode() {
     return this.mode === "measure" ? false : this.mode;
   }
@@ -93,6 +101,7 @@ export class Explorer extends Navigation {
   setLayout(layout) {
     this.layout = layout;
     this.paneBox.classList.toggle("tl-beside", layout === "beside");
+    for (const pane of this.panes) if (pane.lanes) this.relaid(pane);
     this.toolbar.show();
   }
 
@@ -124,6 +133,7 @@ export class Explorer extends Navigation {
   drawn(pane) {
     this.paintOver(pane);
     pane.overview?.draw();
+    if (pane.counts.detail === 1) performance.mark("timeline-first-paint");
     this.root.dataset.draws = String(this.panes.reduce((sum, each) => sum + each.counts.draw, 0));
     this.root.dataset.details = String(this.panes.reduce((sum, each) => sum + each.counts.detail, 0));
   }

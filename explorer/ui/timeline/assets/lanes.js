@@ -2,6 +2,7 @@
 
 const HEIGHTS = { step: 20, layer: 18, annotation: 16, stream: 36, copies: 22, operators: 17, calls: 13, gaps: 22 };
 const SPACE_BETWEEN_GROUPS = 8;
+const MOST_GROWTH = 1.5;
 const SHOWN_STREAMS = 6;
 const SHOWN_DEPTH = { first: 4, other: 2, cpuOnly: 8 };
 
@@ -13,10 +14,11 @@ export function firstChoice(rows) {
   const shownStreams = new Set(busiest.slice(0, SHOWN_STREAMS).map((row) => row.key));
   const depth = new Map(threads.map((group, index) => [group, openDepth(index, hasWork)]));
   const hidden = new Set();
+  const hasMarks = rows.some((row) => row.kind === "step" || row.kind === "layer");
   for (const row of rows) {
     if (row.kind === "stream" && !shownStreams.has(row.key)) hidden.add(row.key);
     if (row.kind === "calls" && threads.indexOf(row.group) > 0) hidden.add(row.key);
-    if (row.kind === "annotation" && (row.depth > 1 || threads.indexOf(row.group) > 0)) hidden.add(row.key);
+    if (row.kind === "annotation" && (hasMarks || row.depth > 1 || threads.indexOf(row.group) > 0)) hidden.add(row.key);
   }
   return { hidden, depth };
 }
@@ -27,8 +29,17 @@ function openDepth(index, hasWork) {
   return index < 3 ? SHOWN_DEPTH.other : 0;
 }
 
-/** `{lanes, height}`: each lane `{top, height, rows, label, detail, group, kind}`, top to bottom. */
-export function layLanes(rows, choice) {
+/**
+ * `{lanes, height}`: each lane `{top, height, rows, row, kind, group, opens, depth}`, top to bottom. Lanes grow up to
+ * half again to use the `room` in pixels.
+ */
+export function layLanes(rows, choice, room) {
+  const plain = stacked(rows, choice, 1);
+  const growth = Math.min(Math.max(room / plain.height, 1), MOST_GROWTH);
+  return growth > 1.05 ? stacked(rows, choice, growth) : plain;
+}
+
+function stacked(rows, choice, growth) {
   const lanes = [];
   let top = 0;
   let group = null;
@@ -39,7 +50,7 @@ export function layLanes(rows, choice) {
     const opens = row.group !== group;
     group = row.group;
     const gaps = busiest.get(row.key);
-    const height = HEIGHTS[row.kind];
+    const height = Math.round(HEIGHTS[row.kind] * growth);
     lanes.push({ top, height, rows: gaps ? [gaps, row] : [row], kind: row.kind, group, opens, depth: row.depth, row });
     top += height + (row.kind === "operators" ? 0 : 2);
   }

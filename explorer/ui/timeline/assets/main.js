@@ -7,6 +7,7 @@ const explorers = new WeakMap();
 /** Called by boot.js on every change of data or theme; returns what cleans up when the element goes. */
 export function mount(component, root) {
   const { parentElement, data, setTriggerValue } = component;
+  performance.mark("timeline-mount");
   const runs = JSON.stringify(data.runs);
   let explorer = explorers.get(parentElement);
   if (explorer && explorer.runsText === runs) {

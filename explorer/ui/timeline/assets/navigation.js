@@ -35,7 +35,10 @@ export class Navigation {
 
   align(step) {
     this.step = step;
-    for (const pane of this.panes) pane.alignTo(step);
+    for (const pane of this.panes) {
+      pane.alignTo(step);
+      pane.describeStep(step).catch((problem) => this.failed(problem));
+    }
     this.toolbar.show();
   }
 
@@ -81,9 +84,9 @@ export class Navigation {
     this.setRange(pane, { start: middle - length / 2, end: middle + length / 2 });
   }
 
-  /** A person zoomed or panned on one pane's axis. */
-  zoomed(pane, range) {
-    this.setRange(pane, range, { fromAxis: true });
+  /** A person zoomed or panned on one pane's axis; while the drag goes on, the axis must be left alone. */
+  zoomed(pane, range, settled) {
+    this.setRange(pane, range, { fromAxis: !settled });
   }
 
   setRange(pane, range, { fromAxis = false } = {}) {
@@ -179,7 +182,7 @@ export class Navigation {
       if (!answer.place) return this.hint(rank ? `No further ${what}` : `This step has no ${what}`);
       await this.choosePlace(pane, answer.place, { reveal: true });
       this.ranks[what] = rank;
-      this.hint(`${ordinal(rank)} ${what} of the step, at ${moment(answer.place.start_ns - pane.origin, span.end - span.start)}`);
+      this.hint(`${ordinal(what, rank)} of the step, at ${moment(answer.place.start_ns - pane.origin, span.end - span.start)}`);
     } catch (problem) {
       this.failed(problem);
     }
@@ -229,6 +232,6 @@ export class Navigation {
   }
 }
 
-function ordinal(rank) {
-  return rank === 0 ? "Longest" : `Number ${rank + 1} by length,`;
+function ordinal(what, rank) {
+  return rank === 0 ? `The longest ${what}` : `Number ${rank + 1} of the longest ${what}s`;
 }

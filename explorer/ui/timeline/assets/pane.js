@@ -56,7 +56,7 @@ export class Pane {
   }
 
   layOut() {
-    const laid = layLanes(this.rows, this.choice);
+    const laid = layLanes(this.rows, this.choice, this.host.roomForPane());
     this.lanes = laid.lanes;
     this.height = laid.height;
     this.stage.style.height = `${RULER + laid.height}px`;
@@ -64,15 +64,33 @@ export class Pane {
   }
 
   labelOf(lane) {
-    const first = lane.opens ? lane.group : "";
-    const text = lane.kind === "operators" ? (lane.depth === 0 ? first || lane.group : "") : lane.row.label;
+    const text = lane.kind === "operators" ? (lane.depth === 0 ? lane.group : "") : lane.row.label;
     const title = `${lane.group}: ${lane.row.label}${lane.kind === "operators" ? `, depth ${lane.depth}` : ""}, ${count(lane.row.count)}`;
     const label = element("div", { class: `tl-label tl-label-${lane.kind}`, title });
     label.style.top = `${RULER + lane.top}px`;
     label.style.height = `${lane.height}px`;
     if (lane.kind === "stream" && lane.opens) label.append(element("b", {}, lane.group));
-    label.append(element("span", {}, text));
+    label.append(lane.kind === "operators" && lane.depth === 0 ? this.caret(lane.group, text) : element("span", {}, text));
     return label;
+  }
+
+  /** The thread's name as a button that closes its nested operators or opens them all. */
+  caret(group, text) {
+    const isOpen = this.choice.depth.get(group) > 1;
+    const deepest = Math.max(...this.rows.filter((row) => row.group === group).map((row) => row.depth)) + 1;
+    const toggle = () => {
+      this.choice.depth.set(group, isOpen ? 1 : deepest);
+      this.host.relaid(this);
+    };
+    const title = isOpen ? "Close the nested operators" : `Open all ${deepest} levels of operators`;
+    return element("button", { class: "tl-caret", type: "button", title, onclick: toggle }, element("i", { class: isOpen ? "tl-down" : null }), element("span", {}, text));
+  }
+
+  /** Says which step is shown. */
+  async describeStep(step) {
+    const asked = this.trace.steps.length ? { step: this.stepIndex(step) } : {};
+    const { text } = await this.api.ask("step", asked, this.host.closing.signal);
+    this.note.textContent = this.stepAt(step) ? `${this.stepAt(step).label}: ${text}` : text;
   }
 
   /** The step at that position, the last one where there are fewer, undefined where nothing marks steps. */
@@ -129,7 +147,7 @@ export class Pane {
   }
 
   async drawAxis(plotly) {
-    this.axis = new Axis(plotly, this.plot, { gutter: GUTTER, ruler: RULER }, (range) => this.host.zoomed(this, range));
+    this.axis = new Axis(plotly, this.plot, { gutter: GUTTER, ruler: RULER }, (range, settled) => this.host.zoomed(this, range, settled));
     await this.axis.draw(this.range, this.size(), this.host.palette, this.host.dragmode());
   }
 
@@ -140,9 +158,9 @@ export class Pane {
   /** Shows a range at once from what is there, and asks for detail. */
   show(range, { fromAxis = false } = {}) {
     this.range = range;
-    if (this.axis && !fromAxis) this.axis.show(range);
-    this.draw();
     this.askSoon();
+    this.draw();
+    if (this.axis && !fromAxis) this.axis.show(range);
   }
 
   draw() {

@@ -21,11 +21,11 @@ export class Search {
     this.answer = element("span", { class: "tl-found", role: "status" });
     const button = (text, title, forward) =>
       element("button", { class: "tl-button tl-narrow", type: "button", title, onclick: () => this.go(forward) }, text);
-    this.box = element("div", { class: "tl-group tl-searching" }, this.field, button("‹", "Previous match (Shift n)", false), button("›", "Next match (n)", true), this.answer);
+    this.box = element("div", { class: "tl-group" }, this.field, button("‹", "Previous match (Shift n)", false), button("›", "Next match (n)", true));
   }
 
   focus() {
-    this.field.focus();
+    this.field.focus({ preventScroll: true });
     this.field.select();
   }
 

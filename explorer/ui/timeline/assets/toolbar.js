@@ -10,22 +10,34 @@ export class Toolbar {
     this.explorer = explorer;
     this.steps = element("div", { class: "tl-group" });
     this.modes = this.choice("What dragging does", [["zoom", "Zoom"], ["pan", "Pan"], ["measure", "Measure"]], () => explorer.mode, (mode) => explorer.setMode(mode));
-    this.linking = this.choice("Whether A and B move together", [[true, "Linked"], [false, "Free"]], () => explorer.linked, (linked) => explorer.setLinked(linked));
-    this.layouts = this.choice("How A and B stand", [["stacked", "Stacked"], ["beside", "Side by side"]], () => explorer.layout, (layout) => explorer.setLayout(layout));
+    this.linking = this.toggle("Linked", "A and B move together (l)", () => explorer.linked, () => explorer.setLinked(!explorer.linked));
+    this.layout = this.toggle("Side by side", "A beside B instead of above it", () => explorer.layout === "beside", () => explorer.setLayout(explorer.layout === "beside" ? "stacked" : "beside"));
     const two = explorer.panes.length > 1;
     const button = (text, title, action) => element("button", { class: "tl-button", type: "button", title, onclick: action }, text);
-    this.box = element(
+    const first = element(
       "div",
-      { class: "tl-toolbar", role: "toolbar", "aria-label": "Timeline" },
+      { class: "tl-line" },
       this.steps,
       element("div", { class: "tl-group" }, button("Fit", "Fit the step (f)", () => explorer.fit()), button("Whole trace", "Fit the whole trace (0)", () => explorer.fitTrace())),
       this.modes.box,
-      two ? this.linking.box : null,
-      two ? this.layouts.box : null,
-      element("div", { class: "tl-group" }, button("Longest kernel", "Longest kernel in view, again for the next (k)", () => explorer.jumpToLongest("kernel")), button("Longest gap", "Longest gap in view, again for the next (g)", () => explorer.jumpToLongest("gap"))),
-      element("div", { class: "tl-group" }, menu(explorer, "Rows", "Which rows are shown", () => rowChoices(explorer)), menu(explorer, "Save", "Picture, trace file, other viewers", () => saveChoices(explorer)), button("?", "Keys (?)", () => explorer.help.toggle())),
-      explorer.search.box,
+      two ? element("div", { class: "tl-group" }, this.linking.box, this.layout.box) : null,
+      element("div", { class: "tl-group tl-last" }, menu(explorer, "Rows", "Which rows are shown", () => rowChoices(explorer)), menu(explorer, "Save", "Picture, trace file, other viewers", () => saveChoices(explorer)), button("?", "Keys (?)", () => explorer.help.toggle())),
     );
+    const second = element(
+      "div",
+      { class: "tl-line" },
+      explorer.search.box,
+      element("div", { class: "tl-group" }, element("span", { class: "tl-quiet" }, "Longest"), button("kernel", "Longest kernel of the step, again for the next (k)", () => explorer.jumpToLongest("kernel")), button("gap", "Longest gap of the step, again for the next (g)", () => explorer.jumpToLongest("gap"))),
+      explorer.search.answer,
+    );
+    this.box = element("div", { class: "tl-toolbar", role: "toolbar", "aria-label": "Timeline" }, first, second);
+  }
+
+  toggle(text, title, isOn, flip) {
+    const box = element("button", { class: "tl-button", type: "button", title, onclick: flip }, text);
+    const show = () => box.setAttribute("aria-pressed", String(isOn()));
+    show();
+    return { box, show };
   }
 
   choice(label, options, chosen, choose) {
@@ -38,7 +50,7 @@ export class Toolbar {
   show() {
     this.modes.show();
     this.linking.show();
-    this.layouts.show();
+    this.layout.show();
     this.showSteps();
   }
 
