@@ -17,8 +17,7 @@ from typing import Any
 from explorer.capture_sizes import LARGEST_SIZE, RULES, Padding, pad, sglang_sizes, vllm_sizes
 from explorer.errors import ExplorerError, RunError, SettingsError
 from explorer.launch import JobStatus, Launcher, default_device
-from explorer.recording import STAGE_LABELS
-from explorer.settings import CHOICES, MODEL_SHAPES, RunSettings, default_cache_tokens
+from explorer.settings import CHOICES, MODEL_SHAPES, STAGE_LABELS, RunSettings, default_cache_tokens
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -112,7 +111,10 @@ def _follow(launcher: Launcher, run_id: str) -> JobStatus:
         for stage in status.stages:
             if stage.state == "finished" and stage.stage not in told:
                 told.add(stage.stage)
-                print(f"{STAGE_LABELS[stage.stage]:<12} {text(stage.elapsed_ns, 'ns'):>10}", file=sys.stderr)
+                print(
+                    f"{STAGE_LABELS.get(stage.stage, stage.stage):<12} {text(stage.elapsed_ns, 'ns'):>10}",
+                    file=sys.stderr,
+                )
         for note in status.notes:
             if note not in told:
                 told.add(note)

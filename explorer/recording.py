@@ -2,6 +2,7 @@
 
     FOLDER/settings.json   the launcher    what was asked
     FOLDER/facts.json      the engine      what was measured, rewritten whole after every stage
+    FOLDER/results.json    the engine      what an experiment other than a run measured
     FOLDER/trace.json.gz   the engine      the profiler's own file, untouched
     FOLDER/worker.log      the engine      everything the process printed
     FOLDER/end.json        the launcher    how the process ended
@@ -18,9 +19,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from explorer.errors import RecordingError, SettingsError
+from explorer.experiments import ExperimentSettings, settings_from_json, settings_to_json
 from explorer.settings import RunSettings
 
 FORMAT_VERSION = 1
@@ -28,22 +30,12 @@ FORMAT_VERSION = 1
 
 SETTINGS_FILE = "settings.json"
 FACTS_FILE = "facts.json"
+RESULTS_FILE = "results.json"
 TRACE_FILE = "trace.json.gz"
 LOG_FILE = "worker.log"
 END_FILE = "end.json"
-RECORDING_FILES = (SETTINGS_FILE, FACTS_FILE, TRACE_FILE, LOG_FILE, END_FILE)
+RECORDING_FILES = (SETTINGS_FILE, FACTS_FILE, RESULTS_FILE, TRACE_FILE, LOG_FILE, END_FILE)
 
-Stage = Literal["environment", "build", "correctness", "cold_start", "warm_up", "steady", "profile"]
-STAGES: tuple[Stage, ...] = get_args(Stage)
-STAGE_LABELS: Mapping[Stage, str] = {
-    "environment": "environment",
-    "build": "build",
-    "correctness": "correct?",
-    "cold_start": "cold start",
-    "warm_up": "warm-up",
-    "steady": "steady",
-    "profile": "profile",
-}
 RunState = Literal["running", "finished", "failed", "cancelled", "lost"]
 """`lost`: the worker is gone and nobody saw it end (the machine or the launcher stopped first)."""
 
@@ -130,7 +122,7 @@ class Facts:
 
     format_version: int = FORMAT_VERSION
     state: RunState = "running"
-    stage: Stage | None = None
+    stage: str | None = None
     started_unix_s: float = 0.0
     process_id: int | None = None
     settings_title: str = ""
@@ -178,11 +170,12 @@ class End:
 class Progress:
     """One line of the worker's standard output: a JSON object with these fields.
 
-    `kind` is stage_started, stage_finished, count (step `done` of `total`), note, finished or failed.
+    `kind` is stage_started, stage_finished, count (step `done` of `total`), note, finished or failed; `stage` is one of
+    the experiment's.
     """
 
     kind: str
-    stage: Stage | None = None
+    stage: str | None = None
     elapsed_ns: int | None = None
     done: int | None = None
     total: int | None = None
@@ -217,12 +210,23 @@ class Recording:
     def log_path(self) -> Path:
         return self.folder / LOG_FILE
 
-    def settings(self) -> RunSettings:
-        """What was asked; raises RecordingError when the file is missing or malformed."""
+    def experiment_settings(self) -> ExperimentSettings:
+        """What was asked, of any experiment; raises RecordingError when the file is missing or malformed."""
         try:
-            return RunSettings.from_json(_read_json(self.folder / SETTINGS_FILE))
+            return settings_from_json(_read_json(self.folder / SETTINGS_FILE))
         except SettingsError as problem:
             raise RecordingError(f"{self.folder / SETTINGS_FILE}: {problem}") from problem
+
+    def settings(self) -> RunSettings:
+        """What was asked of a run; raises RecordingError also for a recording of another experiment."""
+        settings = self.experiment_settings()
+        if not isinstance(settings, RunSettings):
+            raise RecordingError(f"{self.folder} is a recording of {settings.experiment}, not of a run.")
+        return settings
+
+    def results(self) -> dict[str, Any]:
+        """What an experiment measured beyond the facts; raises RecordingError when missing or malformed."""
+        return _read_json(self.folder / RESULTS_FILE)
 
     def facts(self) -> Facts:
         """What was measured; raises RecordingError when missing, malformed or of a newer format version."""
@@ -278,7 +282,7 @@ def open_recording(folder: Path) -> Recording:
     return Recording(folder)
 
 
-def create_recording(folder: Path, settings: RunSettings) -> Recording:
+def create_recording(folder: Path, settings: ExperimentSettings) -> Recording:
     """Makes the folder with its settings.json; raises RecordingError when it already holds a recording."""
     if (folder / SETTINGS_FILE).exists():
         raise RecordingError(f"{folder} already holds a recording; choose another folder or delete it first.")
@@ -286,7 +290,7 @@ def create_recording(folder: Path, settings: RunSettings) -> Recording:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise RecordingError(f"Cannot make {folder}: {problem.strerror}. Choose a folder that you may write.") from None
-    write_json(folder / SETTINGS_FILE, settings.to_json())
+    write_json(folder / SETTINGS_FILE, settings_to_json(settings))
     return Recording(folder)
 
 

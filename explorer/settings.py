@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from explorer.errors import SettingsError
 
@@ -20,6 +20,19 @@ Dtype = Literal["bfloat16", "float16", "float32"]
 Device = Literal["cuda", "cpu"]
 AttentionBackend = Literal["auto", "flash", "efficient", "cudnn", "math"]
 CompileScope = Literal["model", "layer"]
+
+STAGE_LABELS: Mapping[str, str] = MappingProxyType(
+    {
+        "environment": "environment",
+        "build": "build",
+        "correctness": "correct?",
+        "cold_start": "cold start",
+        "warm_up": "warm-up",
+        "steady": "steady",
+        "profile": "profile",
+    }
+)
+"""The stages of a run in their order, as people read them."""
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 COMPILED_MODES: frozenset[Mode] = frozenset({"compile", "compile_cuda_graph", "reduce_overhead"})
@@ -115,6 +128,9 @@ class RunSettings:
     room for; a prefill run processes `context_tokens` new tokens a row into an empty cache.
     """
 
+    experiment: ClassVar[str] = "run"
+    stages: ClassVar[tuple[str, ...]] = tuple(STAGE_LABELS)
+
     model: str = "tiny"
     weights_folder: str | None = None
     device: Device = "cpu"
@@ -149,6 +165,19 @@ class RunSettings:
         if problems:
             raise SettingsError(" ".join(problems))
         return settings
+
+    def refusals(self) -> list[str]:
+        """Why these settings cannot run, one sentence a reason; empty when they can.
+
+        Knows only what follows from the settings themselves: whether this machine has the GPU or the memory is the
+        engine's to find out.
+        """
+        return _malformed(self) or _exclusions(self)
+
+    @property
+    def compiles(self) -> bool:
+        """Whether torch.compile takes part."""
+        return self.mode in COMPILED_MODES
 
     @property
     def title(self) -> str:
@@ -223,15 +252,8 @@ def _malformed(settings: RunSettings) -> list[str]:
     return problems
 
 
-def refusals(settings: RunSettings) -> list[str]:
-    """Why these settings cannot run, one sentence a reason; empty when they can.
-
-    Knows only what follows from the settings themselves: whether this machine has the GPU or the memory is the
-    engine's to find out.
-    """
-    problems = _malformed(settings)
-    if problems:
-        return problems
+def _exclusions(settings: RunSettings) -> list[str]:
+    problems = []
     if settings.device == "cpu":
         problems += _cpu_refusals(settings)
     if settings.autotune and settings.mode not in COMPILED_MODES:
@@ -263,11 +285,3 @@ def _cpu_refusals(settings: RunSettings) -> list[str]:
 def default_cache_tokens(context_tokens: int) -> int:
     """Room for the context and a step more: the next power of two, at least 1,024 tokens a row."""
     return max(1024, 1 << context_tokens.bit_length())
-
-
-def validated(settings: RunSettings) -> RunSettings:
-    """The same settings, or a SettingsError with every reason why they cannot run."""
-    problems = refusals(settings)
-    if problems:
-        raise SettingsError(" ".join(problems))
-    return settings

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from explorer.errors import SettingsError
-from explorer.settings import MODEL_SHAPES, RunSettings, default_cache_tokens, refusals, validated
+from explorer.experiments import settings_from_json, settings_to_json, validated
+from explorer.settings import MODEL_SHAPES, RunSettings, default_cache_tokens
 
 GPU = RunSettings(model="qwen3-0.6b", device="cuda")
 
@@ -16,6 +17,16 @@ GPU = RunSettings(model="qwen3-0.6b", device="cuda")
 def test_settings_survive_json() -> None:
     settings = replace(GPU, mode="compile_cuda_graph", attention="flash", autotune=True)
     assert RunSettings.from_json(settings.to_json()) == settings
+    assert settings_from_json(settings_to_json(settings)) == settings
+
+
+def test_settings_without_an_experiment_s_name_are_a_run_s() -> None:
+    assert settings_from_json(GPU.to_json()) == GPU
+
+
+def test_unknown_experiment_is_named() -> None:
+    with pytest.raises(SettingsError, match="alchemy"):
+        settings_from_json({"experiment": "alchemy"})
 
 
 @pytest.mark.parametrize(
@@ -50,19 +61,19 @@ def test_malformed_setting_is_named(name: str, value: Any) -> None:
     ],
 )
 def test_impossible_combination_says_why(settings: RunSettings, reason: str) -> None:
-    assert any(reason in sentence for sentence in refusals(settings))
+    assert any(reason in sentence for sentence in settings.refusals())
     with pytest.raises(SettingsError, match=reason):
         validated(settings)
 
 
 @pytest.mark.parametrize("settings", [RunSettings(), GPU, replace(GPU, phase="prefill", context_tokens=1024)])
 def test_possible_combination_is_accepted(settings: RunSettings) -> None:
-    assert refusals(settings) == []
+    assert settings.refusals() == []
     assert validated(settings) is settings
 
 
 def test_every_reason_is_given_at_once() -> None:
-    assert len(refusals(RunSettings(device="cpu", mode="cuda_graph", attention="cudnn"))) == 2
+    assert len(RunSettings(device="cpu", mode="cuda_graph", attention="cudnn").refusals()) == 2
 
 
 def test_shape_of_the_smallest_qwen3_has_its_published_size() -> None:
@@ -82,7 +93,7 @@ def test_an_untied_embedding_table_is_not_read_by_a_step() -> None:
 @pytest.mark.parametrize(("context", "room"), [(1, 1024), (500, 1024), (1023, 1024), (1024, 2048), (4000, 4096)])
 def test_default_cache_has_room_for_the_next_token(context: int, room: int) -> None:
     assert default_cache_tokens(context) == room
-    assert refusals(replace(GPU, context_tokens=context, cache_tokens=default_cache_tokens(context))) == []
+    assert replace(GPU, context_tokens=context, cache_tokens=default_cache_tokens(context)).refusals() == []
 
 
 def test_title_says_what_tells_runs_apart() -> None:

@@ -62,13 +62,12 @@ def compare_reports(
 
 def compare_parts(a: Report, b: Report) -> tuple[Delta, ...]:
     """The parts of idle time a step of two gap reports, side by side; nobody measured their spread."""
-    per_step = [report.table("parts").set_index("part")["per_step_ns"] for report in (a, b)]
-    labels = a.table("parts").set_index("part")["label"]
+    parts = a.table("parts")[["part", "label", "per_step_ns"]].merge(
+        b.table("parts")[["part", "per_step_ns"]], on="part"
+    )
     return tuple(
-        Delta(
-            f"{part}_per_step_ns", f"{label}, a step", "ns", float(per_step[0][part]), float(per_step[1][part]), "lower"
-        )
-        for part, label in labels.items()
+        Delta(f"{part}_per_step_ns", f"{label}, a step", "ns", float(in_a), float(in_b), "lower")
+        for part, label, in_a, in_b in parts.to_numpy()
     )
 
 

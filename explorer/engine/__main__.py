@@ -1,4 +1,4 @@
-"""The worker process: `python -m explorer.engine FOLDER` makes the run that FOLDER/settings.json asks for.
+"""The worker process: `python -m explorer.engine FOLDER` makes the experiment that FOLDER/settings.json asks for.
 
 Standard output carries progress lines and nothing else; whatever a library prints goes to FOLDER/worker.log. Exit
 code 0: the run finished. 1: it failed, and facts.json says where and why.
@@ -6,6 +6,7 @@ code 0: the run finished. 1: it failed, and facts.json says where and why.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import tempfile
@@ -15,20 +16,20 @@ from typing import TextIO
 
 from explorer.engine.journal import Journal
 from explorer.errors import ExplorerError
+from explorer.experiments import ExperimentSettings, validated
 from explorer.recording import LOG_FILE, Progress, Recording, open_recording
-from explorer.settings import COMPILED_MODES, RunSettings, validated
 
 _CACHE_VARIABLES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
 
 
 def main(arguments: list[str]) -> int:
-    """Makes one run; returns the exit code, or leaves by an exception that `_record_uncaught` writes down."""
+    """Makes one experiment; returns the exit code, or leaves by an exception that `_record_uncaught` writes down."""
     if len(arguments) != 1:
         print("usage: python -m explorer.engine FOLDER", file=sys.stderr)
         return 2
     try:
         recording = open_recording(Path(arguments[0]))
-        settings = recording.settings()
+        settings = validated(recording.experiment_settings())
     except ExplorerError as problem:
         print(Progress(kind="failed", text=str(problem)).to_line(), flush=True)
         return 1
@@ -37,9 +38,9 @@ def main(arguments: list[str]) -> int:
     # Compiling processes may still be writing when the run ends, hence no complaint about leftovers.
     with tempfile.TemporaryDirectory(prefix="kernel-explorer-", ignore_cleanup_errors=True) as cache_folder:
         _separate_compile_caches(settings, Path(cache_folder), journal)
-        from explorer.engine.run import run  # torch comes in here, after output and caches are where they belong
-
-        run(validated(settings), recording.folder, journal)
+        # torch comes in here, after output and caches are where they belong.
+        experiment = importlib.import_module(f"explorer.engine.{settings.experiment}")
+        experiment.run(settings, recording.folder, journal)
     return 0
 
 
@@ -54,9 +55,9 @@ def _divert_output(recording: Recording) -> TextIO:
     return progress
 
 
-def _separate_compile_caches(settings: RunSettings, folder: Path, journal: Journal) -> None:
+def _separate_compile_caches(settings: ExperimentSettings, folder: Path, journal: Journal) -> None:
     """Gives this run empty Inductor and Triton caches, so that its cold start is cold; the user's own stay in force."""
-    if settings.mode not in COMPILED_MODES:
+    if not settings.compiles:
         return
     for variable in _CACHE_VARIABLES:
         if variable in os.environ:

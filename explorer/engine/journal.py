@@ -15,7 +15,6 @@ from explorer.recording import (
     Facts,
     Failure,
     Progress,
-    Stage,
     facts_to_json,
     write_json,
 )
@@ -38,7 +37,7 @@ class Journal:
         write_json(self._path, facts_to_json(self.facts))
 
     @contextmanager
-    def stage(self, stage: Stage) -> Iterator[None]:
+    def stage(self, stage: str) -> Iterator[None]:
         """Announces a stage, times it and announces its end; a failure inside leaves it as the current stage."""
         self.update(stage=stage)
         self._say(Progress(kind="stage_started", stage=stage))

@@ -1,4 +1,4 @@
-"""In which order is a run made? The stages of `recording.STAGES`, each timed, announced and written down."""
+"""In which order is a run made? The stages of `RunSettings`, each timed, announced and written down."""
 
 from __future__ import annotations
 

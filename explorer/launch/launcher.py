@@ -19,18 +19,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
+from explorer.experiments import ExperimentSettings, validated
 from explorer.launch.process import end_group, how_it_ended, log_tail, spawn, turn
 from explorer.launch.status import ENDED, JobState, JobStatus, StageProgress
-from explorer.recording import END_FILE, STAGES, End, Progress, Recording, Stage, create_recording, write_json
-from explorer.settings import Device, RunSettings, validated
+from explorer.recording import END_FILE, End, Progress, Recording, create_recording, write_json
+from explorer.settings import Device
 
 
 @dataclass
 class _Job:
     recording: Recording
-    settings: RunSettings
+    settings: ExperimentSettings
+    stages: dict[str, StageProgress]
     state: JobState = "queued"
-    stages: dict[Stage, StageProgress] = field(default_factory=lambda: {s: StageProgress(s) for s in STAGES})
     process: subprocess.Popen[str] | None = None
     cancel_asked: bool = False
     started_s: float | None = None
@@ -53,12 +54,13 @@ class Launcher:
         self._waiting: dict[Device, deque[_Job]] = {"cuda": deque(), "cpu": deque()}
         self._busy: set[Device] = set()
 
-    def submit(self, settings: RunSettings, folder: Path) -> str:
+    def submit(self, settings: ExperimentSettings, folder: Path) -> str:
         """Queues a run that records into `folder` and returns its id, the folder's name.
 
         Raises SettingsError with the reasons for an invalid combination, RecordingError for a folder in use.
         """
-        job = _Job(create_recording(folder, validated(settings)), settings)
+        stages = {stage: StageProgress(stage) for stage in settings.stages}
+        job = _Job(create_recording(folder, validated(settings)), settings, stages)
         with self._changed:
             self._jobs[job.run_id] = job
             self._waiting[settings.device].append(job)
@@ -199,7 +201,7 @@ def _take(job: _Job, progress: Progress) -> None:
         job.notes.append(progress.text)
     elif progress.kind == "failed":
         job.message = progress.text
-    if progress.stage not in job.stages:
+    if progress.stage is None or progress.stage not in job.stages:
         return
     stage = job.stages[progress.stage]
     if progress.kind == "stage_started":

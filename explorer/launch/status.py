@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from explorer.experiments import ExperimentSettings
 from explorer.launch.process import log_tail
-from explorer.recording import STAGES, Recording, RunState, Stage
-from explorer.settings import RunSettings
+from explorer.recording import Recording, RunState
 
 JobState = Literal["queued", "running", "finished", "failed", "cancelled"]
 StageState = Literal["waiting", "running", "finished", "failed"]
@@ -19,7 +19,7 @@ ENDED: frozenset[JobState] = frozenset({"finished", "failed", "cancelled"})
 class StageProgress:
     """One stage of a run: `elapsed_ns` is None until it has ended, `done` of `total` where it counts steps."""
 
-    stage: Stage
+    stage: str
     state: StageState = "waiting"
     elapsed_ns: int | None = None
     done: int | None = None
@@ -32,7 +32,7 @@ class JobStatus:
 
     run_id: str
     folder: Path
-    settings: RunSettings
+    settings: ExperimentSettings
     state: JobState
     stages: tuple[StageProgress, ...]
     place_in_queue: int | None
@@ -51,10 +51,11 @@ def recorded_status(recording: Recording) -> JobStatus:
     Raises RecordingError when the folder's files cannot be read.
     """
     state = _JOB_STATES.get(recording.state(), "failed")
+    settings = recording.experiment_settings()
     facts = recording.facts_so_far()
     failure = recording.failure()
     stages = []
-    for stage in STAGES:
+    for stage in settings.stages:
         elapsed_ns = facts.stage_ns.get(stage)
         stage_state: StageState = "waiting" if elapsed_ns is None else "finished"
         if elapsed_ns is None and stage == facts.stage:
@@ -63,7 +64,7 @@ def recorded_status(recording: Recording) -> JobStatus:
     return JobStatus(
         run_id=recording.folder.name,
         folder=recording.folder,
-        settings=recording.settings(),
+        settings=settings,
         state=state,
         stages=tuple(stages),
         place_in_queue=None,

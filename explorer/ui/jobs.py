@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import streamlit as st
 
 from explorer.errors import RecordingError
-from explorer.launch import ENDED, JobState, JobStatus, Launcher, StageProgress
-from explorer.recording import END_FILE, FACTS_FILE, SETTINGS_FILE, STAGES, Recording
-from explorer.settings import RunSettings, validated
+from explorer.experiments import validated
+from explorer.launch import ENDED, JobStatus, Launcher, recorded_status
+from explorer.recording import SETTINGS_FILE, Recording
+from explorer.settings import RunSettings
 from explorer.ui.places import new_run_folder, runs_folder
-
-_LOG_TAIL_CHARACTERS = 16_384
-_STATES: dict[str, JobState] = {
-    "running": "running",
-    "finished": "finished",
-    "failed": "failed",
-    "cancelled": "cancelled",
-    "lost": "failed",
-}
 
 
 @st.cache_resource(show_spinner=False)
@@ -55,30 +46,6 @@ def _status(run_id: str) -> JobStatus | None:
     if folder is None or not (folder / SETTINGS_FILE).is_file():
         return None
     try:
-        return _from_folder(folder)
+        return recorded_status(Recording(folder))
     except RecordingError:
         return None
-
-
-def _from_folder(folder: Path) -> JobStatus:
-    """The status of a run that another process started, from what it left on disk."""
-    recording = Recording(folder)
-    has_facts = (folder / FACTS_FILE).exists()
-    failure = recording.failure() if has_facts or (folder / END_FILE).exists() else None
-    stage_ns = recording.facts().stage_ns if has_facts else {}
-    log = recording.log_path.read_text(encoding="utf-8", errors="replace") if recording.log_path.exists() else ""
-    return JobStatus(
-        run_id=folder.name,
-        folder=folder,
-        settings=recording.settings(),
-        state=_STATES[recording.state()],
-        stages=tuple(
-            StageProgress(stage, "finished" if stage in stage_ns else "waiting", stage_ns.get(stage))
-            for stage in STAGES
-        ),
-        place_in_queue=None,
-        elapsed_ns=sum(stage_ns.values()),
-        message=failure.message if failure else "",
-        notes=(),
-        log_tail=log[-_LOG_TAIL_CHARACTERS:],
-    )

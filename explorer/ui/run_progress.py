@@ -9,7 +9,8 @@ from statistics import median
 import streamlit as st
 
 from explorer.launch import ENDED, JobStatus, StageProgress
-from explorer.recording import STAGE_LABELS, Recording
+from explorer.recording import Recording
+from explorer.settings import STAGE_LABELS
 from explorer.ui import pieces
 from explorer.ui.chips import wrong_results
 from explorer.ui.jobs import any_active, launcher, statuses
@@ -77,6 +78,8 @@ def _state_words(job: JobStatus) -> str:
     if job.state == "queued":
         place = job.place_in_queue or 1
         return "waiting for the device, next in line" if place == 1 else f"waiting for the device, place {place}"
+    if job.state == "cancelled" and not job.elapsed_ns:
+        return "cancelled before it started"
     return f"{_STATE_WORDS[job.state]} · {text(job.elapsed_ns, 'ns')}"
 
 
@@ -92,7 +95,7 @@ def _stage(progress: StageProgress, running_ns: int) -> str:
         time = f"{progress.done:,} of {progress.total:,}" if counted else text(running_ns, "ns")
     if progress.state == "failed":
         time = "stopped here"
-    label = escape(STAGE_LABELS[progress.stage])
+    label = escape(STAGE_LABELS.get(progress.stage, progress.stage))
     return f'<div class="stage {progress.state}">{label}<span class="time">{escape(time)}</span></div>'
 
 

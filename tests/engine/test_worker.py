@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from explorer.recording import STAGES, Progress, Recording
-from explorer.settings import TINY
+from explorer.recording import Progress, Recording
+from explorer.settings import TINY, RunSettings
 
 EngineRun = tuple[Recording, int, list[Progress | None]]
 RunEngine = Callable[..., EngineRun]
@@ -43,7 +43,7 @@ def test_finished_run_leaves_complete_facts(eager_run: EngineRun) -> None:
     assert (exit_code, facts.state, facts.stage) == (0, "finished", "profile")
     unknown = {field.name for field in fields(facts) if getattr(facts, field.name) is None}
     assert unknown == {"peak_memory_bytes", "failure"}
-    assert tuple(facts.stage_ns) == STAGES
+    assert tuple(facts.stage_ns) == RunSettings.stages
     assert len(facts.steady_latencies_ns) == 4
     assert facts.parameter_count == TINY.parameter_count
     assert facts.correctness is not None
@@ -78,7 +78,7 @@ def test_progress_tells_the_stages_in_order_and_nothing_else(eager_run: EngineRu
     told = [line for line in lines if line is not None]
     assert len(told) == len(lines)
     changes = [(line.kind, line.stage) for line in told if line.kind.startswith("stage_")]
-    assert changes == [(kind, stage) for stage in STAGES for kind in ("stage_started", "stage_finished")]
+    assert changes == [(kind, stage) for stage in RunSettings.stages for kind in ("stage_started", "stage_finished")]
     assert all(line.elapsed_ns for line in told if line.kind == "stage_finished")
     assert [(line.done, line.total) for line in told if line.stage == "steady" and line.kind == "count"][-1] == (4, 4)
     assert told[-1].kind == "finished"

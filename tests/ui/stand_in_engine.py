@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
-from explorer.recording import FACTS_FILE, SETTINGS_FILE, STAGES, Failure, Progress, write_json
+from explorer.recording import FACTS_FILE, Failure, Progress, Recording, write_json
 from explorer.settings import RunSettings
 from tests.ui.drawn import facts_of, write_trace
 
 
 def main(folder: Path) -> int:
-    settings = RunSettings.from_json(json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8")))
+    settings = Recording(folder).settings()
     if settings.seed == 13:
         failure = Failure(stage="build", kind="out_of_memory", message="Out of memory while building the model.")
         write_json(folder / FACTS_FILE, facts_of(settings, state="failed", failure=failure))
         print(Progress(kind="stage_started", stage="build").to_line(), flush=True)
         print(Progress(kind="failed", stage="build", text=failure.message).to_line(), flush=True)
         return 3
-    for stage in STAGES:
+    for stage in RunSettings.stages:
         print(Progress(kind="stage_started", stage=stage).to_line(), flush=True)
         print(Progress(kind="stage_finished", stage=stage, elapsed_ns=1_000_000).to_line(), flush=True)
     write_trace(folder, launch_pitch_us=100.0 if settings.mode == "eager" else 40.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.errors import ExplorerError
-from explorer.settings import RunSettings, refusals
+from explorer.settings import RunSettings
 from explorer.ui import pieces
 from explorer.ui.cost_line import cost_line
 from explorer.ui.jobs import start_runs
@@ -31,7 +31,7 @@ def show() -> None:
     if named:
         draw_runs(named)
     a, b = draw_form()
-    problems = {letter: refusals(one) + missing_device(one, machine) for letter, one in (("A", a), ("B", b))}
+    problems = {letter: one.refusals() + missing_device(one, machine) for letter, one in (("A", a), ("B", b))}
     for letter, sentences in problems.items():
         if sentences:
             pieces.box(f"{letter} cannot run", sentences, loud=True)
