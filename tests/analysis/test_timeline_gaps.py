@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,17 +10,40 @@ import pytest
 
 from explorer.analysis.idle import PARTS, gaps_of
 from explorer.analysis.timeline_build import build_timeline
+from explorer.analysis.timeline_gaps import gap_pieces
 from explorer.analysis.windows import device_windows
-from explorer.ingest import read_trace
+from explorer.trace import Trace
+from tests.drawing import CHARACTER_NS, draw
+from tests.shared import needs_shared, shared_traces
 
-SHARED = Path(__file__).parents[3] / "shared"
-TRACES = sorted((SHARED / "traces").glob("*.json.gz"))
+
+def test_pieces_lie_where_the_thread_did_what_they_say() -> None:
+    pieces = gap_pieces(
+        draw(
+            """
+            operators   ....aaaaaa...
+            host        A.......BB...
+            stream 7    .AA........BB
+            """
+        ),
+        "0",
+    )
+    drawn = [
+        (PARTS[part], start // CHARACTER_NS, end // CHARACTER_NS)
+        for part, start, end in zip(pieces.part, pieces.start_ns.tolist(), pieces.end_ns.tolist(), strict=True)
+    ]
+    assert drawn == [
+        ("python_and_host", 3, 4),
+        ("dispatch", 4, 8),
+        ("launch_call", 8, 10),
+        ("device_latency", 10, 11),
+    ]
 
 
-@pytest.mark.skipif(not TRACES, reason="the shared traces are not beside this checkout")
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name.split(".")[0])
-def test_pieces_add_up_to_every_part_of_every_gap(path: Path) -> None:
-    trace = read_trace(path)
+@needs_shared
+@pytest.mark.parametrize("path", shared_traces(), ids=lambda path: path.name.split(".")[0])
+def test_pieces_add_up_to_every_part_of_every_gap(path: Path, read: Callable[[Path], Trace]) -> None:
+    trace = read(path)
     timeline = build_timeline(trace)
     for device, pieces in timeline.gaps.items():
         gaps = gaps_of(trace, device_windows(trace, device, "trace"))

@@ -71,9 +71,10 @@ def _pair(i: int, name: str, start: int, duration: int, call: int, call_ns: int)
 
 
 def _event(category: str, name: str, process: int, thread: int, start: int, duration: int, arguments: str) -> str:
+    begin, length = (f"{time // 1000}.{time % 1000:03d}" for time in (start, duration))
     return (
         f'{{"ph": "X", "cat": "{category}", "name": "{name}", "pid": {process}, "tid": {thread}, '
-        f'"ts": {start // 1000}.{start % 1000:03d}, "dur": {duration // 1000}.{duration % 1000:03d}, "args": {arguments}}}'
+        f'"ts": {begin}, "dur": {length}, "args": {arguments}}}'
     )
 
 
