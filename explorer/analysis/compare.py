@@ -15,13 +15,15 @@ _STUDIED = frozenset({"mode", "attention", "joined_projections", "compile_scope"
 _IRRELEVANT = frozenset({"warmup_steps", "measured_steps", "profiled_steps"})
 _WORDS = (
     (0.97, "all"),
-    (0.85, "nine tenths"),
-    (0.7, "three quarters"),
-    (0.6, "two thirds"),
-    (0.4, "half"),
+    (0.87, "nine tenths"),
+    (0.78, "four fifths"),
+    (0.71, "three quarters"),
+    (0.62, "two thirds"),
+    (0.45, "half"),
     (0.3, "a third"),
-    (0.2, "a quarter"),
+    (0.22, "a quarter"),
 )
+"""From which share on a fraction is the nearest one in words; below the last, percent."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def comparable(a: tuple[RunSettings | None, Facts | None], b: tuple[RunSettings 
     elif len(studied) > 1:
         verdict = f"Several settings differ at once ({', '.join(studied)}); the change is of all of them together."
     elif studied:
-        verdict = f"Only {studied[0]} differs."
+        verdict = f"Only the {studied[0]} differs."
     else:
         verdict = "Both sides ran the same settings."
     return Comparability(tuple(differences), verdict)

@@ -27,7 +27,7 @@ def figures_of(app: AppTest) -> list[dict[str, Any]]:
 def test_home_opens_with_the_bundled_pair_and_a_finding(pair: Path, open_page: OpenPage) -> None:
     app = open_page()
     assert "B&#x27;s step is 3.33 times shorter." in html_of(app)
-    assert "Only mode differs." in html_of(app)
+    assert "Only the mode differs." in html_of(app)
     assert app.query_params["a"] == "sample:eager"
     assert app.query_params["b"] == "sample:graph"
 
@@ -95,7 +95,7 @@ def test_what_differs_beside_the_setting_under_study_comes_first(pair: Path, ope
     write_recording(pair / "runs" / "larger", replace(GRAPH, batch_size=8))
     page = html_of(open_page(b="run:larger"))
     assert "Not a fair comparison" in page
-    assert "batch size: 1 in A, 8 in B" in page
+    assert "Batch 1 → 8 · Mode eager → compile + CUDA graph" in page
 
 
 def test_an_empty_library_says_what_to_do(traces: Path, open_page: OpenPage) -> None:
