@@ -9,6 +9,7 @@ Rectangles too narrow to see are joined into blocks that say how many pieces the
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ OPERATOR_LEVELS = 3
 RECTANGLE_LIMIT = 400
 """Most rectangles that one row may hold; a page stays fluid up to a few thousand altogether."""
 _SMALLEST_SHARE = 1 / 500
+_FUSED = re.compile(r"triton_[a-z]+_fused_")
 Times = npt.NDArray[np.int64]
 
 
@@ -46,7 +48,8 @@ class Stretch:
 class Rectangles:
     """One row's rectangles: a frame with start_ns, end_ns, key (colour), label (text inside), hover and share.
 
-    `share` is 1 for a single piece; for a block, how much of it is filled by the pieces that it stands for.
+    `share` is 1 for a single piece; for a block, how much of it is filled by the pieces that it stands for. `is_fused`
+    marks a kernel that a compiler made of several operators.
     """
 
     kind: str
@@ -136,6 +139,8 @@ def joined(frame: pd.DataFrame, stretch: Stretch, noun: str) -> pd.DataFrame:
 
 def _joined_below(frame: pd.DataFrame, smallest_ns: float, noun: str) -> pd.DataFrame:
     frame = frame.assign(share=1.0)
+    if "is_fused" not in frame:
+        frame = frame.assign(is_fused=False)
     start, end = frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy()
     narrow = end - start < smallest_ns
     reach = np.maximum.accumulate(end) if len(end) else end
@@ -163,6 +168,7 @@ def _block(rows: pd.DataFrame, noun: str) -> dict[str, object]:
         "end_ns": end_ns,
         "share": min(1.0, lengths.sum() / (end_ns - start_ns)),
         "key": dominant,
+        "is_fused": False,
         "label": "",
         "hover": f"<b>{len(rows):,} {noun}</b>{named}<br>{of_extent}",
     }
@@ -172,6 +178,7 @@ def _work_frame(trace: Trace, work: pa.Table, stretch: Stretch) -> pd.DataFrame:
     frame = _named_frame(work, "", stretch)
     codes, words = codes_and_words(work, "family")
     frame["key"] = [words[code] for code in codes]
+    frame["is_fused"] = [bool(_FUSED.match(label)) for label in frame["label"]]
     calls = _looked_up(trace.calls, work["call_row"], "name")
     operators = _looked_up(trace.operators, work["operator_row"], "name")
     launch_start = _looked_up_times(trace.calls, work["call_row"])

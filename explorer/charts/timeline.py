@@ -17,6 +17,8 @@ from explorer.units import shortened, text, time_axis
 
 _HEIGHTS_PX = {"work": 32, "operator": 11, "call": 9}
 _SPACE_PX = {"work": 6, "operator": 1, "call": 7}
+_BEFORE_CALLS_PX = 4
+_FUSED_HATCH = "rgba(255,255,255,0.55)"
 _TITLE_PX = 26
 _LABEL_WIDTH_PX = 96
 _AXIS_PX = 30
@@ -54,6 +56,7 @@ def timeline(sides: Sequence[Side], start_ns: int, extent_ns: int, theme: Theme)
         top -= _TITLE_PX
         for row_group in rows:
             kind = row_group[-1].kind
+            top -= _BEFORE_CALLS_PX if kind == "call" else 0
             top -= _HEIGHTS_PX[kind]
             for rectangles in row_group:
                 _add_rectangles(figure, rectangles, side, top + _HEIGHTS_PX[kind] / 2, unit_ns, extent_ns, theme)
@@ -88,7 +91,7 @@ def _rows(side: Side, stretch: Stretch) -> list[list[Rectangles]]:
 
 
 def _side_height(rows: Sequence[Sequence[Rectangles]]) -> int:
-    return _TITLE_PX + sum(_HEIGHTS_PX[row[-1].kind] + _SPACE_PX[row[-1].kind] for row in rows) + 4
+    return _TITLE_PX + _BEFORE_CALLS_PX + sum(_HEIGHTS_PX[row[-1].kind] + _SPACE_PX[row[-1].kind] for row in rows) + 4
 
 
 def _add_rectangles(
@@ -115,7 +118,7 @@ def _add_rectangles(
         x=(lengths / unit_ns).tolist(),
         y=[centre - (full_px - height) / 2 for height in heights],
         width=heights,
-        marker={"color": fills, **_edges(frame["key"].tolist(), theme)},
+        marker={"color": fills, **_edges(frame, theme)},
         text=_labels(rectangles, lengths.tolist(), extent_ns),
         textposition="inside",
         insidetextanchor="middle",
@@ -148,15 +151,17 @@ def _fill(key: str, theme: Theme) -> str:
     return theme.host_deep if key == "host_deep" else theme.host
 
 
-def _edges(keys: Sequence[str], theme: Theme) -> dict[str, object]:
-    """Bars by outline and hatching, as `Theme.edge` draws them one by one."""
-    outlined = [key == "host_sync" for key in keys]
-    hatched = ["/" if key == "unattributed" else "" for key in keys]
+def _edges(frame: pd.DataFrame, theme: Theme) -> dict[str, object]:
+    """Bars by outline and hatching, as `Theme.edge` draws them one by one; fused kernels are hatched in white."""
+    outlined = [key == "host_sync" for key in frame["key"]]
+    unattributed = [key == "unattributed" for key in frame["key"]]
+    hatched = ["/" if any(either) else "" for either in zip(frame["is_fused"], unattributed, strict=True)]
     edges: dict[str, object] = {
         "line": {"width": [1.2 if is_outlined else 0 for is_outlined in outlined], "color": theme.idle["allocator"]}
     }
     if any(hatched):
-        edges["pattern"] = {"shape": hatched, "fgcolor": theme.hatch, "size": 5, "solidity": 0.25}
+        colours = [theme.hatch if is_unattributed else _FUSED_HATCH for is_unattributed in unattributed]
+        edges["pattern"] = {"shape": hatched, "fgcolor": colours, "size": 6, "solidity": 0.12, "fillmode": "overlay"}
     return edges
 
 

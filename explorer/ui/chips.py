@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from html import escape
 
-from explorer.recording import Correctness
+from explorer.recording import Correctness, Facts
 from explorer.settings import MODE_LABELS, RunSettings
 from explorer.ui.sources import KIND_LABELS, Source
 from explorer.units import text
 
+_BACKEND_FRAGMENTS = {
+    "cudnn": ("cudnn",),
+    "efficient": ("fmha", "attention_kernel", "efficient_attention"),
+    "flash": ("flash",),
+    "math": ("softmax", "attention_math"),
+}
+_BACKEND_LABELS = {"cudnn": "cuDNN"}
 _STATE_WORDS = {"running": "still running", "failed": "failed", "cancelled": "cancelled", "lost": "stopped unseen"}
 
 
 def chip_line(source: Source) -> str:
     """HTML: model, phase, batch, context, mode, backend, GPU, and where it comes from."""
     words = [escape(word) for word in _words(source)]
+    if source.settings is not None:
+        words.insert(-2, _attention_words(source.settings, source.facts))
     if source.problem:
         words.append('<span class="bad">cannot be opened</span>')
     elif source.state in _STATE_WORDS:
@@ -59,7 +68,30 @@ def settings_words(settings: RunSettings) -> list[str]:
     return words
 
 
+def attention_that_ran(facts: Facts) -> str | None:
+    """The attention backend by the names of the kernels that ran; None where the names tell none.
+
+    cuDNN's names contain "flash" too, so it is asked for first.
+    """
+    names = " ".join(facts.attention_kernels).lower()
+    for backend, fragments in _BACKEND_FRAGMENTS.items():
+        if any(fragment in names for fragment in fragments):
+            return backend
+    return None
+
+
+def _attention_words(settings: RunSettings, facts: Facts | None) -> str:
+    """HTML: what was asked and what ran side by side; loud where they differ."""
+    ran = attention_that_ran(facts) if facts else None
+    if ran is None or ran == settings.attention:
+        return f"{settings.attention} attention"
+    label = _BACKEND_LABELS.get(ran, ran)
+    if settings.attention == "auto":
+        return f"auto attention, {label} ran"
+    return f'<span class="bad">{settings.attention} attention asked, {label} ran</span>'
+
+
 def _words(source: Source) -> list[str]:
     if source.settings is None:
         return [KIND_LABELS[source.kind], "no settings beside it"]
-    return [*settings_words(source.settings), device_name(source), KIND_LABELS[source.kind]]
+    return [*settings_words(source.settings)[:-1], device_name(source), KIND_LABELS[source.kind]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import Any
+from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
@@ -11,6 +12,7 @@ import streamlit as st
 from explorer.charts.theme import IDLE_PARTS, key_label
 from explorer.ui import pieces
 from explorer.ui.rows import Cell, Line, draw_rows
+from explorer.ui.selection import LETTERS
 from explorer.ui.sides import Side
 from explorer.units import exact, shortened, text
 
@@ -31,13 +33,13 @@ def draw_blame(side: Side) -> None:
 
 def draw_longest(side: Side) -> None:
     """The longest gaps, each with its largest part and what ended it."""
-    pieces.part_title("The longest gaps")
+    pieces.part_title("The longest gaps", "a name leads to its place in the timeline")
     frame = side.gaps.table("longest").head(_ROW_LIMIT)
     origin_ns = side.windows[0].start_ns if side.windows else 0
     lines = [
         Line(
             (
-                Cell(shortened(str(gap["work"]), 56), str(gap["work"])),
+                Cell(shortened(str(gap["work"]), 56), str(gap["work"]), link=_timeline_link(gap, origin_ns)),
                 Cell(_largest_part(gap)),
                 Cell(shortened(_or_dash(gap["operator"]), 32), _or_dash(gap["operator"])),
                 Cell(text(gap["start_ns"] - origin_ns, "ns"), exact(gap["start_ns"] - origin_ns, "ns")),
@@ -47,6 +49,15 @@ def draw_longest(side: Side) -> None:
         for gap in frame.to_dict("records")
     ]
     draw_rows(("ended by", "mostly", "operator", "from the first step's start", "length"), lines, (4, 2, 2.4, 2, 1))
+
+
+def _timeline_link(gap: dict[Hashable, Any], origin_ns: int) -> str:
+    """The address of the timeline with the gap in the middle third of its view."""
+    start_ns, end_ns = gap["start_ns"] - origin_ns, gap["end_ns"] - origin_ns
+    around_ns = end_ns - start_ns
+    runs = {letter: st.query_params.get(letter, st.session_state.get(f"chosen_{letter}")) for letter in LETTERS}
+    named = {letter: run for letter, run in runs.items() if run}
+    return f"timeline?{urlencode({**named, 'step': 0, 'view': f'{start_ns - around_ns}~{end_ns + around_ns}'})}"
 
 
 def _draw_operators(frame: pd.DataFrame) -> None:

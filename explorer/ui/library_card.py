@@ -48,6 +48,12 @@ def draw_card(source: Source) -> None:
                 _draw_delete(source)
 
 
+def step_ns(source: Source) -> float | None:
+    """The median step without the profiler, None where it was not measured."""
+    latencies = source.facts.steady_latencies_ns if source.facts else []
+    return median(latencies) if latencies else None
+
+
 def _draw_delete(source: Source) -> None:
     with st.popover("", icon=":material/delete:", type="tertiary", key=f"delete_{source.source_id}"):
         st.markdown("Delete this recording for good?" if source.kind == "run" else "Remove this upload from the list?")
@@ -72,8 +78,9 @@ def _head(source: Source) -> str:
 
 def _fact_lines(source: Source) -> list[str]:
     first, second = [], [KIND_LABELS[source.kind]]
-    if source.facts and source.facts.steady_latencies_ns:
-        first.append(f"<b>{text(median(source.facts.steady_latencies_ns), 'ns')}</b> a step")
+    step = step_ns(source)
+    if step is not None:
+        first.append(f"<b>{text(step, 'ns')}</b> a step")
     if device_name(source):
         first.append(escape(device_name(source)))
     first.append(_verified(source))

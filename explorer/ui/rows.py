@@ -11,11 +11,12 @@ import streamlit as st
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: what is shown, and what the pointer over it says."""
+    """One cell: what is shown, and what the pointer over it says, and where a click leads."""
 
     text: str
     hover: str = ""
     swatch: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,4 +52,7 @@ def _row(cells: Sequence[Cell], style: str, kind: str) -> str:
 def _cell(cell: Cell) -> str:
     swatch = f'<i class="swatch" style="{escape(cell.swatch)}"></i>' if cell.swatch else ""
     hover = f' title="{escape(cell.hover)}"' if cell.hover else ""
-    return f"<span{hover}>{swatch}{escape(cell.text)}</span>"
+    inside = escape(cell.text)
+    if cell.link:
+        inside = f'<a href="{escape(cell.link)}" target="_self">{inside}</a>'
+    return f"<span{hover}>{swatch}{inside}</span>"

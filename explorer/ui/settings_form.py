@@ -75,6 +75,18 @@ def key_of(letter: str, name: str) -> str:
     return f"setting_{letter}_{name}"
 
 
+def label_of(name: str, otherwise: str) -> str:
+    """What the form calls a setting; `otherwise` for what is none."""
+    return _ROWS[name].label if name in _ROWS else otherwise
+
+
+def option_text(name: str, value: str) -> str:
+    """What the form calls a setting's value, given as text: `True` of autotune is `on`."""
+    row = _ROWS.get(name)
+    options = {str(option): row.option_label(option) for option in row.options} if row else {}
+    return options.get(value, value)
+
+
 def fill_form(machine: Machine) -> None:
     """Gives the form its first settings: eager on this machine's device, with a model that it can hold."""
     if key_of("a", "model") in st.session_state:
@@ -109,7 +121,7 @@ def draw_form() -> tuple[RunSettings, RunSettings]:
 def _head() -> None:
     _, left, right = st.columns(_COLUMNS, vertical_alignment="bottom")
     left.markdown("**A** &nbsp; first run")
-    with right, st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with right, st.container(horizontal=True, vertical_alignment="center", gap="small"):
         changed = st.session_state["b_changed"]
         st.markdown("**B** &nbsp; " + _changes_words(len(changed)))
         if changed:

@@ -17,7 +17,7 @@ import streamlit as st
 
 from explorer.errors import ExplorerError, RecordingError, TraceError
 from explorer.recording import FACTS_FILE, SETTINGS_FILE, TRACE_FILE, Facts, Recording, RunState
-from explorer.settings import RunSettings
+from explorer.settings import MODES, RunSettings
 from explorer.ui.archive import LIMIT_BYTES, unpack
 from explorer.ui.places import runs_folder, samples_folder, uploads_folder
 from explorer.units import shortened, text
@@ -54,7 +54,7 @@ class Source:
 
 def all_sources() -> list[Source]:
     """Bundled recordings in their order, then a person's own, newest first, then this session's uploads."""
-    samples = [_read_folder(folder, "sample") for folder in _folders(samples_folder())]
+    samples = sorted((_read_folder(folder, "sample") for folder in _folders(samples_folder())), key=_teaching_order)
     runs = [_read_folder(folder, "run") for folder in reversed(_folders(runs_folder()))]
     uploads = [_read_upload(uploads_folder() / name) for name in _session_uploads() if _exists(name)]
     return _with_distinct_titles([*samples, *runs, *uploads])
@@ -198,6 +198,15 @@ def _is_showcase(eager: RunSettings, other: RunSettings) -> bool:
     )
     plain = not (other.joined_projections or other.autotune)
     return same and plain and eager.phase == "decode" and (eager.mode, other.mode) == ("eager", "compile_cuda_graph")
+
+
+def _teaching_order(source: Source) -> tuple[int, int, int]:
+    """GPU before CPU, decode before prefill, then from eager on to what is fastest."""
+    settings = source.settings
+    if settings is None:
+        return (2, 0, 0)
+    extras = settings.joined_projections + settings.autotune
+    return (settings.device == "cpu", settings.phase == "prefill", MODES.index(settings.mode) * 10 + extras)
 
 
 def _with_distinct_titles(sources: list[Source]) -> list[Source]:

@@ -56,7 +56,7 @@ def test_equal_titles_are_told_apart_by_their_folder(traces: Path) -> None:
 
 def test_a_damaged_recording_is_listed_with_its_problem(pair: Path) -> None:
     (pair / "samples" / "eager" / "facts.json").write_text("{", encoding="utf-8")
-    broken = all_sources()[0]
+    broken = all_sources()[-1]
     assert "cannot be read" in broken.problem
     assert not broken.has_trace
 

@@ -14,7 +14,7 @@ from explorer.ui.figures import draw_figure, draw_legend
 from explorer.ui.kernel_table import draw_kernel_table
 from explorer.ui.machine import fitted, this_machine
 from explorer.ui.selection import chosen
-from explorer.ui.settings_form import fill_form, load_settings
+from explorer.ui.settings_form import fill_form, label_of, load_settings, option_text
 from explorer.ui.sides import Side, open_sides
 from explorer.ui.sources import all_sources
 from explorer.ui.step_cards import step_cards
@@ -59,16 +59,23 @@ def _draw_finding(sides: Sequence[Side]) -> None:
     fairness = comparable((a.source.settings, a.source.facts), (b.source.settings, b.source.facts))
     if a.is_cpu and b.is_cpu:
         rest = "Both ran on the CPU, where host operators stand in for kernels."
-    pieces.finding(f"{headline.removesuffix('.')}.", f"{rest} {fairness.verdict}".strip())
+    verdict = "" if _is_boxed(fairness) else fairness.verdict
+    pieces.finding(f"{headline.removesuffix('.')}.", f"{rest} {verdict}".strip())
     _draw_differences(fairness)
 
 
 def _draw_differences(fairness: Comparability) -> None:
     """What differs, listed first where it is more than the one setting under study."""
-    if len(fairness.differences) > 1:
-        title = "More than one setting differs" if fairness.is_fair else "Not a fair comparison"
-        lines = [f"{difference.label}: {difference.a} in A, {difference.b} in B" for difference in fairness.differences]
-        pieces.box(title, lines, loud=not fairness.is_fair)
+    if _is_boxed(fairness):
+        changes = [
+            f"{label_of(one.key, one.label)} {option_text(one.key, one.a)} → {option_text(one.key, one.b)}"
+            for one in fairness.differences
+        ]
+        pieces.box(fairness.verdict, [" · ".join(changes)], loud=not fairness.is_fair)
+
+
+def _is_boxed(fairness: Comparability) -> bool:
+    return len(fairness.differences) > 1 or not fairness.is_fair
 
 
 def _draw_correctness(sides: Sequence[Side]) -> None:
@@ -102,6 +109,8 @@ def _draw_next_steps(sides: Sequence[Side]) -> None:
     with st.container(horizontal=True, gap="small"):
         if sides and st.button("Where the gaps come from", icon=":material/arrow_forward:", icon_position="right"):
             st.switch_page("screens/gaps.py")
+        if sides and st.button("Every kernel in time", icon=":material/arrow_forward:", icon_position="right"):
+            st.switch_page("screens/timeline.py")
         settings = {side.letter.lower(): side.source.settings for side in sides if side.source.settings is not None}
         label = "Run these settings on this machine" if settings else "Start two runs"
         if st.button(label, key="run_these", icon=":material/arrow_forward:", icon_position="right"):

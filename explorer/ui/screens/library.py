@@ -10,7 +10,7 @@ from explorer.errors import ExplorerError
 from explorer.ui import pieces
 from explorer.ui.archive import LIMIT_BYTES
 from explorer.ui.chips import device_name, settings_words
-from explorer.ui.library_card import draw_card
+from explorer.ui.library_card import draw_card, step_ns
 from explorer.ui.selection import choose
 from explorer.ui.sources import KIND_LABELS, Source, add_upload, all_sources
 from explorer.units import text
@@ -23,7 +23,7 @@ def show() -> None:
     sources = all_sources()
     counted = [f"{sum(source.kind == kind for source in sources)} {label}" for kind, label in KIND_LABELS.items()]
     pieces.finding(
-        f"{len(sources)} runs to compare.",
+        _headline(sources),
         f"{', '.join(counted)}. Choose one as A and one as B, or add your own trace.",
     )
     _draw_upload()
@@ -35,6 +35,13 @@ def show() -> None:
         for column, source in zip(columns, shown[first : first + _COLUMN_COUNT], strict=False):
             with column:
                 draw_card(source)
+
+
+def _headline(sources: Sequence[Source]) -> str:
+    steps = [step for source in sources if (step := step_ns(source)) is not None]
+    if len(steps) < 2:
+        return f"{len(sources)} runs to compare."
+    return f"{len(sources)} runs to compare, with steps from {text(min(steps), 'ns')} to {text(max(steps), 'ns')}."
 
 
 def _draw_filter(sources: Sequence[Source]) -> list[Source]:
