@@ -82,7 +82,8 @@ export class Axis {
   /** Plotly has moved the axis itself; its ticks are renewed once the movement has settled. */
   heard(change, settled) {
     const [start, end] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
-    if (this.silent || start === undefined) return;
+    // While a zoom box is dragged Plotly tells where it would lead; only a pan moves at once.
+    if (this.silent || start === undefined || (!settled && this.div.layout.dragmode !== "pan")) return;
     this.onZoom({ start, end }, settled);
   }
 

@@ -55,11 +55,11 @@ export class Explorer extends Navigation {
     document.addEventListener("pointerdown", (event) => this.leftMenus(event), { signal: this.closing.signal });
   }
 
-  async open() {
+  async open({ fromAddress }) {
     try {
       const plotly = loadPlotly(this.rootPath + this.data.plotly);
       await Promise.all(this.panes.map((pane) => pane.open(this.closing.signal)));
-      this.start(readAddress());
+      this.start(fromAddress ? readAddress() : {});
       for (const pane of this.panes) {
         followPointer(this, pane);
         pane.overview = new Overview(this, pane);

@@ -13,11 +13,13 @@ export function mount(component, root) {
   if (explorer && explorer.runsText === runs) {
     explorer.restyle(data.themes);
   } else {
+    // Another pair of runs: what the address says of step and view was said of the old one.
+    const isFirst = explorer === undefined;
     explorer?.dispose();
     explorer = new Explorer(parentElement, data, root, () => setTriggerValue("ended", true));
     explorer.runsText = runs;
     explorers.set(parentElement, explorer);
-    explorer.open();
+    explorer.open({ fromAddress: isFirst });
   }
   return () => {
     explorers.get(parentElement)?.dispose();

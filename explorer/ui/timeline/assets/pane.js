@@ -183,12 +183,13 @@ export class Pane {
 
   /** Detail is asked for at once after a pause, else when the movement pauses. */
   askSoon() {
-    if (this.isCovered()) return;
     clearTimeout(this.timer);
+    if (this.isCovered()) return this.request?.abort();
     const wait = performance.now() - this.asked > 2 * PAUSE_MS ? 0 : PAUSE_MS;
     this.asked = performance.now();
     if (wait === 0) this.askNow();
     else this.timer = setTimeout(() => this.askNow(), wait);
+    return undefined;
   }
 
   /** Whether the fetched detail still serves: same scale, and the view well inside of it. */
