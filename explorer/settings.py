@@ -14,7 +14,9 @@ from typing import Any, ClassVar, Literal, get_args
 
 from explorer.errors import SettingsError
 
-Mode = Literal["eager", "compile", "cuda_graph", "compile_cuda_graph", "reduce_overhead"]
+Mode = Literal[
+    "eager", "compile", "cuda_graph", "compile_cuda_graph", "reduce_overhead", "piecewise", "compile_piecewise"
+]
 Phase = Literal["decode", "prefill"]
 Dtype = Literal["bfloat16", "float16", "float32"]
 Device = Literal["cuda", "cpu"]
@@ -35,8 +37,9 @@ STAGE_LABELS: Mapping[str, str] = MappingProxyType(
 """The stages of a run in their order, as people read them."""
 
 MODES: tuple[Mode, ...] = get_args(Mode)
-COMPILED_MODES: frozenset[Mode] = frozenset({"compile", "compile_cuda_graph", "reduce_overhead"})
-GRAPH_MODES: frozenset[Mode] = frozenset({"cuda_graph", "compile_cuda_graph", "reduce_overhead"})
+COMPILED_MODES: frozenset[Mode] = frozenset({"compile", "compile_cuda_graph", "reduce_overhead", "compile_piecewise"})
+PIECEWISE_MODES: frozenset[Mode] = frozenset({"piecewise", "compile_piecewise"})
+GRAPH_MODES: frozenset[Mode] = PIECEWISE_MODES.union({"cuda_graph", "compile_cuda_graph", "reduce_overhead"})
 BYTES_OF_DTYPE: Mapping[str, int] = MappingProxyType({"bfloat16": 2, "float16": 2, "float32": 4})
 
 
@@ -206,6 +209,8 @@ MODE_LABELS: Mapping[Mode, str] = MappingProxyType(
         "cuda_graph": "CUDA graph",
         "compile_cuda_graph": "compile + CUDA graph",
         "reduce_overhead": "reduce-overhead",
+        "piecewise": "piecewise graphs",
+        "compile_piecewise": "compile + piecewise graphs",
     }
 )
 
@@ -260,6 +265,8 @@ def _exclusions(settings: RunSettings) -> list[str]:
         problems.append(f"Autotuning chooses kernels while compiling; mode {settings.mode} does not compile.")
     if settings.compile_scope == "layer" and settings.mode == "reduce_overhead":
         problems.append("Per-layer reduce-overhead would record one graph a layer and call; compile the whole model.")
+    if settings.compile_scope == "layer" and settings.mode == "compile_piecewise":
+        problems.append("Piecewise compilation already shares one function between layers; leave compile_scope model.")
     needed = settings.context_tokens + (1 if settings.phase == "decode" else 0)
     if needed > settings.cache_tokens:
         problems.append(

@@ -56,6 +56,8 @@ def test_malformed_setting_is_named(name: str, value: Any) -> None:
         (RunSettings(device="cpu", mode="compile", autotune=True), "CUDA device"),
         (replace(GPU, autotune=True), "does not compile"),
         (replace(GPU, mode="reduce_overhead", compile_scope="layer"), "whole model"),
+        (RunSettings(device="cpu", mode="piecewise"), "CUDA device"),
+        (replace(GPU, mode="compile_piecewise", compile_scope="layer"), "already shares"),
         (replace(GPU, context_tokens=1024, cache_tokens=1024), "1,025 tokens"),
         (replace(GPU, attention="flash", dtype="float32"), "float32"),
     ],

@@ -27,55 +27,24 @@ from torch import nn
 from torch.nn import functional
 
 from explorer.engine.attention import AttentionPolicy, attend, under_backend
+from explorer.engine.modules import Embedding, Linear, RMSNorm
 from explorer.settings import ModelShape
 
 
 class StepInputs(NamedTuple):
-    """What all layers of one step share: rotary angles, where to write, what to read."""
+    """What all layers of one step share: rotary angles, where to write, what to read.
+
+    Decode reads the first `read_tokens` cached tokens of each row, all that the cache has room for when None.
+    """
 
     cos_BL1D: torch.Tensor
     sin_BL1D: torch.Tensor
     slots_N: torch.Tensor
     mask_B11S: torch.Tensor | None
+    read_tokens: int | None = None
 
 
 LayerRunner = Callable[[nn.Module, torch.Tensor, StepInputs], torch.Tensor]
-
-
-class RMSNorm(nn.Module):
-    """x / rms(x) · weight over the last axis, computed in float32."""
-
-    def __init__(self, size: int, epsilon: float) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(size))
-        self.epsilon = epsilon
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        wide = x.to(torch.float32)
-        variance = wide.pow(2).mean(-1, keepdim=True)
-        return self.weight * (wide * torch.rsqrt(variance + self.epsilon)).to(x.dtype)
-
-
-class Linear(nn.Module):
-    """x · weightᵀ. nn.Linear would first draw random weights that nobody uses."""
-
-    def __init__(self, input_size: int, output_size: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(output_size, input_size))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return functional.linear(x, self.weight)
-
-
-class Embedding(nn.Module):
-    """One row of `weight` for each token."""
-
-    def __init__(self, vocab_size: int, hidden_size: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(vocab_size, hidden_size))
-
-    def forward(self, tokens_BL: torch.Tensor) -> torch.Tensor:
-        return functional.embedding(tokens_BL, self.weight)
 
 
 class Attention(nn.Module):
@@ -83,6 +52,7 @@ class Attention(nn.Module):
 
     k_cache_CKD: torch.Tensor
     v_cache_CKD: torch.Tensor
+    cache_row_count: int
 
     def __init__(self, shape: ModelShape, policy: AttentionPolicy, joined: bool) -> None:
         super().__init__()
@@ -101,17 +71,32 @@ class Attention(nn.Module):
         self.q_norm = RMSNorm(shape.head_size, shape.norm_epsilon)
         self.k_norm = RMSNorm(shape.head_size, shape.norm_epsilon)
 
-    def forward(self, x_BLE: torch.Tensor, step: StepInputs) -> torch.Tensor:
+    def forward(
+        self, q_BLHD: torch.Tensor, k_BLKD: torch.Tensor, v_BLKD: torch.Tensor, step: StepInputs
+    ) -> torch.Tensor:
+        """Writes the new keys and values and reads what the queries attend to, BLHD."""
+        self.write(k_BLKD, v_BLKD, step.slots_N)
+        return self.read(q_BLHD, k_BLKD, v_BLKD, step)
+
+    def queries_keys_values(
+        self, x_BLE: torch.Tensor, step: StepInputs
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Queries BLHD, keys and values BLKD of the new tokens, normalised and turned to their positions."""
         q_BLHD, k_BLKD, v_BLKD = self._project(x_BLE)
-        q_BLHD = rotated(self.q_norm(q_BLHD), step)
-        k_BLKD = rotated(self.k_norm(k_BLKD), step)
-        self.k_cache_CKD.index_copy_(0, step.slots_N, k_BLKD.flatten(0, 1))
-        self.v_cache_CKD.index_copy_(0, step.slots_N, v_BLKD.flatten(0, 1))
-        is_prefill = x_BLE.shape[1] > 1
+        return rotated(self.q_norm(q_BLHD), step), rotated(self.k_norm(k_BLKD), step), v_BLKD
+
+    def write(self, k_BLKD: torch.Tensor, v_BLKD: torch.Tensor, slots_N: torch.Tensor) -> None:
+        """Puts the new tokens' keys and values into the cache."""
+        self.k_cache_CKD.index_copy_(0, slots_N, k_BLKD.flatten(0, 1))
+        self.v_cache_CKD.index_copy_(0, slots_N, v_BLKD.flatten(0, 1))
+
+    def read(self, q_BLHD: torch.Tensor, k_BLKD: torch.Tensor, v_BLKD: torch.Tensor, step: StepInputs) -> torch.Tensor:
+        """Attention BLHD of the new queries: over the cache in decode, over the new keys and values in prefill."""
+        is_prefill = q_BLHD.shape[1] > 1
         if not is_prefill:
-            k_BLKD = self._cached(self.k_cache_CKD, x_BLE.shape[0])
-            v_BLKD = self._cached(self.v_cache_CKD, x_BLE.shape[0])
-        out_BLHD = attend(
+            k_BLKD = self._cached(self.k_cache_CKD, q_BLHD.shape[0], step.read_tokens)
+            v_BLKD = self._cached(self.v_cache_CKD, q_BLHD.shape[0], step.read_tokens)
+        return attend(
             q_BLHD,
             k_BLKD,
             v_BLKD,
@@ -119,8 +104,6 @@ class Attention(nn.Module):
             is_causal=is_prefill,
             repeats_heads=self.policy.repeats_heads,
         )
-        out_BLE: torch.Tensor = self.o_proj(out_BLHD.flatten(2))
-        return out_BLE
 
     def _project(self, x_BLE: torch.Tensor) -> list[torch.Tensor]:
         if self.joined:
@@ -129,11 +112,11 @@ class Attention(nn.Module):
             parts = (self.q_proj(x_BLE), self.k_proj(x_BLE), self.v_proj(x_BLE))
         return [part.view(*part.shape[:-1], -1, self.head_size) for part in parts]
 
-    def _cached(self, cache_CKD: torch.Tensor, row_count: int) -> torch.Tensor:
+    def _cached(self, cache_CKD: torch.Tensor, row_count: int, read_tokens: int | None) -> torch.Tensor:
+        if row_count < self.cache_row_count:
+            cache_CKD = cache_CKD[: row_count * (len(cache_CKD) // self.cache_row_count)]
         cache_BSKD = cache_CKD.view(row_count, -1, *cache_CKD.shape[1:])
-        if self.policy.cut_tokens is None:
-            return cache_BSKD
-        return cache_BSKD[:, : self.policy.cut_tokens]
+        return cache_BSKD if read_tokens is None else cache_BSKD[:, :read_tokens]
 
 
 class MLP(nn.Module):
@@ -169,7 +152,18 @@ class DecoderLayer(nn.Module):
         self.mlp = MLP(shape, joined)
 
     def forward(self, x_BLE: torch.Tensor, step: StepInputs) -> torch.Tensor:
-        attended_BLE: torch.Tensor = x_BLE + self.self_attn(self.input_layernorm(x_BLE), step)
+        q_BLHD, k_BLKD, v_BLKD = self.before_attention(x_BLE, step)
+        return self.after_attention(x_BLE, self.self_attn(q_BLHD, k_BLKD, v_BLKD, step))
+
+    def before_attention(
+        self, x_BLE: torch.Tensor, step: StepInputs
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """What attention takes: queries BLHD, keys and values BLKD."""
+        return self.self_attn.queries_keys_values(self.input_layernorm(x_BLE), step)
+
+    def after_attention(self, x_BLE: torch.Tensor, out_BLHD: torch.Tensor) -> torch.Tensor:
+        """The layer's output, from its input and what attention gave."""
+        attended_BLE: torch.Tensor = x_BLE + self.self_attn.o_proj(out_BLHD.flatten(2))
         out_BLE: torch.Tensor = attended_BLE + self.mlp(self.post_attention_layernorm(attended_BLE))
         return out_BLE
 
@@ -205,6 +199,7 @@ class Qwen3(nn.Module):
             for name in ("k_cache_CKD", "v_cache_CKD"):
                 cache = torch.zeros(size, dtype=weight.dtype, device=weight.device)
                 attention.register_buffer(name, cache, persistent=False)
+            attention.cache_row_count = row_count
         positions = torch.arange(cache_tokens, device=weight.device)
         self.register_buffer("cache_positions_S", positions, persistent=False)
         starts = torch.arange(row_count, device=weight.device) * cache_tokens
@@ -217,13 +212,25 @@ class Qwen3(nn.Module):
         """The attention part of every layer, which holds that layer's cache."""
         return [module for module in self.modules() if isinstance(module, Attention)]
 
-    def forward(self, tokens_BL: torch.Tensor, positions_B: torch.Tensor, first_row: int = 0) -> torch.Tensor:
+    def forward(
+        self,
+        tokens_BL: torch.Tensor,
+        positions_B: torch.Tensor,
+        first_row: int = 0,
+        *,
+        starts_B: torch.Tensor | None = None,
+        read_tokens: int | None = None,
+    ) -> torch.Tensor:
         """Normalised hidden states BLE of new tokens whose first stands at `positions_B` in its row.
 
-        L > 1 is a prefill and takes positions 0. Rows go to the cache from `first_row` on; a decode takes all rows.
+        L > 1 is a prefill and takes positions 0. Rows go to the cache from `first_row` on, or to the slots from
+        `starts_B` on where those are given. A decode of b rows reads the first b rows of the cache, and of each the
+        first `read_tokens`.
         """
         x_BLE = self.embed_tokens(tokens_BL)
-        step = self._step_inputs(tokens_BL, positions_B, first_row)
+        if starts_B is None:
+            starts_B = self.row_starts_B[first_row : first_row + len(tokens_BL)]
+        step = self.step_inputs(tokens_BL, positions_B, starts_B, read_tokens)
         with under_backend(self.policy.backend):
             for index, layer in enumerate(self.layers):
                 with self.layer_scope(index):
@@ -240,21 +247,30 @@ class Qwen3(nn.Module):
         """Logits BV for the token after the last new one: the step that is measured."""
         return self.logits(self(tokens_BL, positions_B)[:, -1])
 
-    def _step_inputs(self, tokens_BL: torch.Tensor, positions_B: torch.Tensor, first_row: int) -> StepInputs:
-        row_count, token_count = tokens_BL.shape
+    def step_inputs(
+        self,
+        tokens_BL: torch.Tensor,
+        positions_B: torch.Tensor,
+        starts_B: torch.Tensor,
+        read_tokens: int | None = None,
+    ) -> StepInputs:
+        """What all layers share in a step of these tokens; arguments as in `forward`."""
+        token_count = tokens_BL.shape[1]
+        read_tokens = self.policy.cut_tokens if read_tokens is None else read_tokens
         positions_BL = positions_B.unsqueeze(1) + self.cache_positions_S[:token_count]
-        starts_B = self.row_starts_B[first_row : first_row + row_count]
         angles_BLh = positions_BL.unsqueeze(-1).to(torch.float32) * self.inverse_frequencies
         angles_BL1D = torch.cat((angles_BLh, angles_BLh), dim=-1).unsqueeze(2)
         dtype = self.embed_tokens.weight.dtype
         mask_B11S = None
         if token_count == 1 and self.policy.cut_tokens is None:
-            mask_B11S = (self.cache_positions_S <= positions_B.unsqueeze(1))[:, None, None]
+            read_positions_T = self.cache_positions_S if read_tokens is None else self.cache_positions_S[:read_tokens]
+            mask_B11S = (read_positions_T <= positions_B.unsqueeze(1))[:, None, None]
         return StepInputs(
             cos_BL1D=angles_BL1D.cos().to(dtype),
             sin_BL1D=angles_BL1D.sin().to(dtype),
             slots_N=(positions_BL + starts_B.unsqueeze(1)).flatten(),
             mask_B11S=mask_B11S,
+            read_tokens=read_tokens,
         )
 
 

@@ -1,4 +1,4 @@
-"""How is the same step run: eagerly, compiled, as a CUDA graph, or both?
+"""How is the same step run: eagerly, compiled, as a CUDA graph or several, or both?
 
 Every mode gives a `Step` with the same meaning; what differs is who submits the work. Preparing a step is its cold
 start, and each part of it is timed apart:
@@ -14,33 +14,35 @@ call pays for new shapes only.
 
 from __future__ import annotations
 
-import time
-
 import torch
 from torch import nn
 
 from explorer.engine.attention import under_backend
 from explorer.engine.clock import host_ns
+from explorer.engine.graphs import GraphPool, measure_capture, require_shape, warm_up_aside
 from explorer.engine.model import StepInputs, run_layer
+from explorer.engine.piecewise import PiecewiseStep, compiled_functions
 from explorer.engine.workload import Step, Workload
-from explorer.errors import SettingsError
 from explorer.recording import ColdStart
-from explorer.settings import COMPILED_MODES, RunSettings
-
-_SIDE_STREAM_CALL_COUNT = 3
+from explorer.settings import COMPILED_MODES, PIECEWISE_MODES, RunSettings
 
 
 def prepare(workload: Workload) -> tuple[Step, ColdStart]:
     """The step in the chosen mode, ready to be called, and what it cost to get there."""
     mode = workload.settings.mode
-    step = compiled_step(workload) if mode in COMPILED_MODES else workload.model.next_logits
+    pieces = _piecewise_step(workload) if mode in PIECEWISE_MODES else None
+    step = pieces.captured if pieces else _uncaptured_step(workload)
     calls_ns = [_call_ns(step, workload) for _ in range(3 if mode in COMPILED_MODES else 1)]
     compile_ns = max(0, calls_ns[0] - calls_ns[-1]) if mode in COMPILED_MODES else None
     capture_ns = max(0, calls_ns[1] - calls_ns[2]) if mode == "reduce_overhead" else None
     graph_memory_bytes = None
-    if mode in ("cuda_graph", "compile_cuda_graph"):
+    if pieces:
+        warm_up_aside(pieces.pieces.plain)
+        _, cost = measure_capture(lambda: pieces.pieces.capture(GraphPool().capture))
+        step, capture_ns, graph_memory_bytes = pieces, cost.capture_ns, cost.total_bytes
+    elif mode in ("cuda_graph", "compile_cuda_graph"):
         graph = GraphStep(step, workload.tokens_BL, workload.positions_B)
-        step, capture_ns, graph_memory_bytes = graph, graph.capture_ns, graph.memory_bytes
+        step, capture_ns, graph_memory_bytes = graph, graph.cost.capture_ns, graph.cost.total_bytes
     cold_start = ColdStart(
         first_call_ns=calls_ns[0],
         compile_ns=compile_ns,
@@ -52,6 +54,16 @@ def prepare(workload: Workload) -> tuple[Step, ColdStart]:
 
 def _call_ns(step: Step, workload: Workload) -> int:
     return host_ns(lambda: step(workload.tokens_BL, workload.positions_B), workload.device)
+
+
+def _uncaptured_step(workload: Workload) -> Step:
+    return compiled_step(workload) if workload.settings.compiles else workload.model.next_logits
+
+
+def _piecewise_step(workload: Workload) -> PiecewiseStep:
+    settings = workload.settings
+    functions = compiled_functions(_compile_mode(settings)) if settings.compiles else None
+    return PiecewiseStep(workload.model, workload.tokens_BL, workload.positions_B, functions)
 
 
 def compiled_step(workload: Workload) -> Step:
@@ -105,33 +117,14 @@ class GraphStep:
         self.captured = step
         self._tokens_BL = tokens_BL.clone()
         self._positions_B = positions_B.clone()
-        self._warm_up(step)
-        torch.cuda.synchronize()
-        torch.cuda.empty_cache()  # so that the pool's growth is the graph's alone
-        free_bytes = torch.cuda.mem_get_info()[0]
-        start_ns = time.perf_counter_ns()
-        self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
-            self._logits_BV = step(self._tokens_BL, self._positions_B)
-        torch.cuda.synchronize()
-        self.capture_ns = time.perf_counter_ns() - start_ns
-        self.memory_bytes = free_bytes - torch.cuda.mem_get_info()[0]
+        warm_up_aside(lambda: step(self._tokens_BL, self._positions_B))
+        (self._replay, self._logits_BV), self.cost = measure_capture(
+            lambda: GraphPool().capture(lambda: step(self._tokens_BL, self._positions_B))
+        )
 
     def __call__(self, tokens_BL: torch.Tensor, positions_B: torch.Tensor) -> torch.Tensor:
-        if tokens_BL.shape != self._tokens_BL.shape:
-            raise SettingsError(
-                f"The graph was captured for tokens of shape {tuple(self._tokens_BL.shape)}, not "
-                f"{tuple(tokens_BL.shape)}; capture another one for it."
-            )
+        require_shape(self._tokens_BL, tokens_BL)
         # Both inputs in one kernel: a second small launch before every replay would be measured with it.
         torch._foreach_copy_([self._tokens_BL, self._positions_B], [tokens_BL, positions_B])
-        self._graph.replay()
+        self._replay()
         return self._logits_BV
-
-    def _warm_up(self, step: Step) -> None:
-        side_stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        side_stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side_stream):
-            for _ in range(_SIDE_STREAM_CALL_COUNT):
-                step(self._tokens_BL, self._positions_B)
-        torch.cuda.current_stream().wait_stream(side_stream)

@@ -6,11 +6,12 @@ records, on one host thread:
     [plain#0]  step#0  step#1 ...
 
 Each `step#i` encloses the call of the step and nothing else. In eager code (and around compiled layers) `layer#i`
-annotations stand inside it; a compiled model or a graph has no Python between its layers, so only the step's own
-remains. The host waits for the device *between* the annotations, by polling, so that no wait stands inside a step
-and none is blamed for the first gap of the next. `plain#0`, only before the replays of a graph, is the captured
-step called without the graph: its kernels are the same in the same order, so its count is what is expected of a
-replay, and it names the operators that a replay does not have.
+annotations stand inside it, in a step cut into pieces `piece#i` and `attention#i`; a compiled model or a graph has
+no Python between its layers, so only the step's own remains. The host waits for the device *between* the
+annotations, by polling, so that no wait stands inside a step and none is blamed for the first gap of the next.
+`plain#0`, only before the replays of a graph, is the captured step called without the graph: its kernels are the
+same in the same order, so its count is what is expected of a replay, and it names the operators that a replay does
+not have.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from torch.profiler import ProfilerActivity, profile, record_function
 
 from explorer.engine.clock import synchronize, wait_without_blocking_call
 from explorer.engine.modes import GraphStep
+from explorer.engine.piecewise import PiecewiseStep, no_scope
 from explorer.engine.steady import CountListener
 from explorer.engine.trace_counts import TraceCounts, count_trace
 from explorer.engine.workload import Step, Workload
@@ -42,13 +44,17 @@ def profile_steps(
     """Profiles the steps, writes the trace into `folder`; returns their latencies in ns and what the trace holds."""
     latencies_ns = []
     step_count = workload.settings.profiled_steps
+    if isinstance(step, PiecewiseStep):
+        step.pieces.scope = record_function
     session = _start_session(workload, step)
-    if isinstance(step, GraphStep):
+    if isinstance(step, GraphStep | PiecewiseStep):
         _annotated(workload, step.captured, "plain#0")
     for index in range(step_count):
         latencies_ns.append(_annotated(workload, step, f"step#{index}"))
         on_count(index + 1, step_count)
     session.stop_trace()
+    if isinstance(step, PiecewiseStep):
+        step.pieces.scope = no_scope
     draft = folder / f".{TRACE_FILE}"  # the ending decides that the profiler compresses it
     session.export_chrome_trace(str(draft))
     draft.replace(folder / TRACE_FILE)

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import torch
 
+from explorer.attention_names import backend_of_name
 from explorer.engine import correctness
 from explorer.engine.calibrate import calibrate
 from explorer.engine.costs import kv_read_bytes, kv_written_bytes, step_flops, tokens_per_step
 from explorer.engine.environment import read_environment
 from explorer.engine.journal import Journal
 from explorer.engine.modes import prepare
+from explorer.engine.piecewise import PiecewiseStep
 from explorer.engine.profiling import profile_steps, summarize
 from explorer.engine.steady import run_steps
-from explorer.engine.trace_counts import backend_of_kernel
 from explorer.engine.workload import Step, Workload, build_workload, open_weights
 from explorer.settings import RunSettings
 
@@ -36,6 +37,8 @@ def run(settings: RunSettings, folder: Path, journal: Journal) -> None:
     with journal.stage("cold_start"):
         step, cold_start = prepare(workload)
         journal.update(cold_start=cold_start)
+        if isinstance(step, PiecewiseStep):
+            journal.note(step.note())
         _check_measured_step(workload, step, reference, journal)
     _measure(workload, step, folder, journal)
     if device.type == "cuda":
@@ -102,7 +105,7 @@ def _measure(workload: Workload, step: Step, folder: Path, journal: Journal) -> 
 
 
 def _note_attention_mismatch(settings: RunSettings, kernels: list[str], journal: Journal) -> None:
-    ran = {backend_of_kernel(name) for name in kernels} - {None}
+    ran = {backend_of_name(name) for name in kernels} - {None}
     if settings.attention != "auto" and settings.attention not in ran:
         found = ", ".join(sorted(str(backend) for backend in ran)) or "no known attention kernel"
         journal.note(f"Attention {settings.attention} was asked for, and the profiled steps show {found}.")
