@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,13 @@ Times = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int64]
 NO_ROW = -1
 """Stands for "none" in row arrays inside the program; tables hold null instead."""
+
+
+def distinct_rows(rows: npt.NDArray[np.integer[Any]]) -> Rows:
+    """The row numbers (or codes) that occur, in order, without NO_ROW; several times faster than np.unique."""
+    named = np.zeros(int(rows.max(initial=NO_ROW)) + 2, bool)  # the last one serves NO_ROW
+    named[rows] = True
+    return np.flatnonzero(named[:-1])
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,7 @@ class Trace:
 
     def devices(self) -> list[str]:
         """The device scopes that have work, in order."""
-        return sorted(set(self.work["device"].to_pylist()), key=_natural)
+        return sorted(self.work["device"].unique().to_pylist(), key=_natural)
 
 
 def values(table: pa.Table, column: str) -> npt.NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,9 @@ import pytest
 
 from explorer.ingest import read_trace
 from explorer.trace import Trace
+
+# Machine code and parsed traces of tests, kept from one run to the next and away from the user's own.
+os.environ.setdefault("EXPLORER_CACHE", str(Path(__file__).parents[1] / ".pytest_cache" / "explorer"))
 
 
 @cache

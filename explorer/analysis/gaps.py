@@ -14,6 +14,7 @@ from explorer.analysis.metrics import (
     metric_values,
     to_metrics,
     unknown_metrics,
+    window_values,
 )
 from explorer.analysis.pieces import devices_of
 from explorer.analysis.windows import WindowKind, default_window
@@ -56,10 +57,15 @@ def gap_report(trace: Trace, window: WindowKind | None = None) -> Report:
 def _device_report(trace: Trace, facts: DeviceFacts) -> Report:
     found = metric_values(trace, facts)
     frame = gaps_frame(trace, facts)
+    by_window = window_values(trace, facts) if facts.windows.kind == "steps" else {}
     steps = {
-        one.name: Report(QUESTION, one.name, to_metrics(metric_values(trace, facts, number)))
-        for number, one in enumerate(facts.windows.windows)
-        if facts.windows.kind == "steps"
+        name: Report(
+            QUESTION,
+            name,
+            to_metrics({key: None if one is None else int(one[number]) for key, one in by_window.items()}),
+        )
+        for number, name in enumerate(_distinct([one.name for one in facts.windows.windows]))
+        if by_window
     }
     notes = (*facts.windows.notes, *((CPU_NOTE,) if facts.windows.pieces.is_cpu else ()))
     uncertain = facts.gaps.is_uncertain

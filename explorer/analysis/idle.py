@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from explorer.analysis.pieces import Pieces, threads_of
+from explorer.analysis.pieces import Pieces, rows_of_thread, threads_of
 from explorer.analysis.windows import DeviceWindows, Window
-from explorer.spans import NO_ROW, Cover, Rows, Times, innermost, union
+from explorer.spans import NO_ROW, Cover, Rows, Times, distinct_rows, innermost, union
 from explorer.trace import Trace, codes_and_words, values
 
 HOST_PARTS = ("host_sync", "allocator", "launch_call", "compile_and_guards", "dispatch", "python_and_host")
@@ -49,11 +50,11 @@ class Gaps:
     is_host_wait: npt.NDArray[np.bool_]
     is_uncertain: npt.NDArray[np.bool_]
 
-    @property
+    @cached_property
     def length_ns(self) -> Times:
         return self.end_ns - self.start_ns
 
-    @property
+    @cached_property
     def late_host_ns(self) -> Times:
         """The share in which the host had not finished submitting: the sum of HOST_PARTS."""
         total = np.zeros(len(self.start_ns), np.int64)
@@ -92,7 +93,7 @@ def gaps_of(trace: Trace, windows: DeviceWindows) -> Gaps:
         ending=ending,
         launch_row=launch,
         parts=parts,
-        drained_by=_drained_by(trace, launch, host_gaps),
+        drained_by=_drained_by(trace, pieces, launch, host_gaps),
         is_host_wait=(launch != NO_ROW) & (launch_start >= start),
         is_uncertain=_holds_dropped_work(trace, pieces.device, start, end),
     )
@@ -167,7 +168,7 @@ def launching_threads(trace: Trace, pieces: Pieces, launch: Rows) -> dict[tuple[
         (process_words[int(one) // (len(thread_words) + 1)], thread_words[int(one) % (len(thread_words) + 1)]): (
             np.flatnonzero(key == one)
         )
-        for one in np.unique(key)
+        for one in distinct_rows(key)
     }
 
 
@@ -179,8 +180,7 @@ def _busiest_thread(trace: Trace) -> tuple[str, str]:
 def host_covers(trace: Trace, thread: tuple[str, str]) -> list[Cover]:
     """Covers of the thread's time, each one holding those before it, in the order of HOST_PARTS."""
     none = np.zeros(0, np.int64)
-    calls = threads_of(trace, "calls").get(thread, none)
-    operators = threads_of(trace, "operators").get(thread, none)
+    calls, operators = rows_of_thread(trace, "calls", thread), rows_of_thread(trace, "operators", thread)
     call_start, call_end = values(trace.calls, "start_ns")[calls], values(trace.calls, "end_ns")[calls]
     kinds, kind_words = codes_and_words(trace.calls, "kind")
     kind_of = np.array(kind_words or [""])[kinds[calls]]
@@ -237,7 +237,7 @@ def _compile_stretches(
 
 
 def _generated_code_starts(trace: Trace, thread: tuple[str, str]) -> Times:
-    rows = threads_of(trace, "annotations").get(thread, np.zeros(0, np.int64))
+    rows = rows_of_thread(trace, "annotations", thread)
     names, words = codes_and_words(trace.annotations, "name")
     codes = [code for code, word in enumerate(words) if word.startswith(_GENERATED_CODE)]
     return np.asarray(values(trace.annotations, "start_ns")[rows[np.isin(names[rows], codes)]])
@@ -249,28 +249,31 @@ def _next_time(times: Times, after: Times) -> Times:
     return np.asarray(padded[np.searchsorted(times, after, side="left")])
 
 
-def _drained_by(trace: Trace, launch: Rows, host_gaps: Rows) -> Rows:
+def _drained_by(trace: Trace, pieces: Pieces, launch: Rows, host_gaps: Rows) -> Rows:
     """The blocking call that ended on the launching thread between the launch before and the gap's own launch."""
     drained = np.full(len(launch), NO_ROW, np.int64)
-    if len(trace.calls) == 0 or len(host_gaps) == 0 or (launch[host_gaps] == NO_ROW).any():
+    if pieces.is_cpu or len(host_gaps) == 0:
         return drained
-    start, end = values(trace.calls, "start_ns"), values(trace.calls, "end_ns")
-    is_blocking, is_launch = values(trace.calls, "is_blocking"), values(trace.calls, "work_count") > 0
-    for members in threads_of(trace, "calls").values():
-        mine = host_gaps[np.isin(launch[host_gaps], members)]
-        blocking = members[is_blocking[members]]
-        if len(mine) == 0 or len(blocking) == 0:
-            continue
-        blocking = blocking[np.argsort(end[blocking], kind="stable")]
-        launched = start[launch[mine]]
-        place = np.searchsorted(end[blocking], launched, side="right") - 1
-        candidate = blocking[np.maximum(place, 0)]
-        launches = start[members[is_launch[members]]]
-        before = np.searchsorted(launches, launched, side="left") - 1
-        previous = np.where(before >= 0, launches[np.maximum(before, 0)], np.iinfo(np.int64).min)
-        hit = (place >= 0) & (end[candidate] > previous)
-        drained[mine[hit]] = candidate[hit]
+    for thread, members in launching_threads(trace, pieces, launch[host_gaps]).items():
+        mine = host_gaps[members]
+        drained[mine] = _blocking_before(trace, rows_of_thread(trace, "calls", thread), launch[mine])
     return drained
+
+
+def _blocking_before(trace: Trace, calls: Rows, launch: Rows) -> Rows:
+    """Of one thread's calls, the blocking one that ended last before each launch and after the launch before it."""
+    start, end = values(trace.calls, "start_ns"), values(trace.calls, "end_ns")
+    blocking = calls[values(trace.calls, "is_blocking")[calls]]
+    if len(blocking) == 0:
+        return np.full(len(launch), NO_ROW, np.int64)
+    blocking = blocking[np.argsort(end[blocking], kind="stable")]
+    launches = start[calls[values(trace.calls, "work_count")[calls] > 0]]
+    launched = start[launch]
+    place = np.searchsorted(end[blocking], launched, side="right") - 1
+    candidate = blocking[np.maximum(place, 0)]
+    before = np.searchsorted(launches, launched, side="left") - 1
+    previous = np.where(before >= 0, launches[np.maximum(before, 0)], np.iinfo(np.int64).min)
+    return np.where((place >= 0) & (end[candidate] > previous), candidate, NO_ROW)
 
 
 def _holds_dropped_work(trace: Trace, device: str, start: Times, end: Times) -> npt.NDArray[np.bool_]:

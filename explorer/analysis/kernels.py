@@ -11,7 +11,7 @@ from explorer.analysis.metrics import graph_launches
 from explorer.analysis.pieces import CPU, Pieces, devices_of
 from explorer.analysis.windows import DeviceWindows, WindowKind, default_window, device_windows
 from explorer.report import Column, Metric, Report, ReportTable
-from explorer.spans import NO_ROW, Rows, Times
+from explorer.spans import NO_ROW, Rows, Times, distinct_rows
 from explorer.trace import FAMILIES, Trace, codes_and_words, values, values_or
 from explorer.units import Number, Unit
 
@@ -87,12 +87,12 @@ def _count_metrics(trace: Trace, pieces: Pieces, step_count: int) -> tuple[Metri
 
 def _distinct_count(pieces: Pieces) -> int:
     """Pieces of work; on the CPU the operators that the pieces of self time belong to."""
-    return len(np.unique(pieces.row)) if pieces.is_cpu else len(pieces.row)
+    return len(distinct_rows(pieces.row)) if pieces.is_cpu else len(pieces.row)
 
 
 def launches_of(pieces: Pieces) -> Rows:
     """The distinct calls that launched the pieces."""
-    return np.unique(pieces.call_row[pieces.call_row != NO_ROW])
+    return distinct_rows(pieces.call_row)
 
 
 def launch_latencies(trace: Trace, pieces: Pieces) -> tuple[Times, Times]:
@@ -176,11 +176,10 @@ def launching_operators(trace: Trace) -> npt.NDArray[np.bool_]:
     parent = values_or(trace.operators, "parent_row", NO_ROW)
     launches = np.zeros(len(parent), bool)
     around = values_or(trace.calls, "operator_row", NO_ROW)[values(trace.calls, "work_count") > 0]
-    current = np.unique(around[around != NO_ROW])
+    current = distinct_rows(around)
     while len(current):
         launches[current] = True
-        above = parent[current]
-        above = np.unique(above[above != NO_ROW])
+        above = distinct_rows(parent[current])
         current = above[~launches[above]]
     return launches
 

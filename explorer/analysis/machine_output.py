@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from explorer.analysis.findings import trace_findings
-from explorer.analysis.metrics import DeviceFacts, device_facts, metric_values
+from explorer.analysis.metrics import DeviceFacts, device_facts, metric_values, window_values
 from explorer.analysis.pieces import CPU, devices_of
 from explorer.analysis.trust import trust_report
 from explorer.analysis.windows import WindowKind, default_window
@@ -61,6 +61,7 @@ def _device(trace: Trace, facts: DeviceFacts) -> dict[str, Any]:
         "notes": list(windows.notes),
     }
     if windows.kind == "steps":
+        by_window = window_values(trace, facts)
         one["between_steps_ns"] = windows.between_ns
         one["steps"] = [
             {
@@ -69,7 +70,7 @@ def _device(trace: Trace, facts: DeviceFacts) -> dict[str, Any]:
                 "start_ns": window.start_ns,
                 "end_ns": window.end_ns,
                 "pitch_ns": window.pitch_ns,
-                "metrics": metric_values(trace, facts, number),
+                "metrics": {key: None if column is None else int(column[number]) for key, column in by_window.items()},
             }
             for number, window in enumerate(windows.windows)
         ]

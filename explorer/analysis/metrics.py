@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from explorer.analysis.idle import HOST_PARTS, PARTS, Gaps, gaps_of
+from explorer.analysis.pieces import Pieces
 from explorer.analysis.windows import DeviceWindows, WindowKind, device_windows
 from explorer.report import Metric
-from explorer.spans import NO_ROW, Rows
+from explorer.spans import NO_ROW, Rows, Times, distinct_rows
 from explorer.trace import Trace, codes_and_words, values
 from explorer.units import Number, Unit
 
@@ -66,41 +67,79 @@ def device_facts(trace: Trace, device: str, kind: WindowKind) -> DeviceFacts:
 
 def metric_values(trace: Trace, facts: DeviceFacts, window: int | None = None) -> dict[str, Number | None]:
     """Every key of METRIC_KEYS, over all windows or over one of them; nanoseconds and counts."""
+    found = window_values(trace, facts)
+    if window is not None:
+        return {key: None if column is None else int(column[window]) for key, column in found.items()}
+    return {key: None if column is None else int(column.sum()) for key, column in found.items()}
+
+
+def window_values(trace: Trace, facts: DeviceFacts) -> dict[str, Times | None]:
+    """Every key of METRIC_KEYS with one value a window; None where the key has no meaning."""
     windows, gaps = facts.windows, facts.gaps
-    chosen = windows.windows if window is None else (windows.windows[window],)
-    in_window = windows.window_of_piece != NO_ROW if window is None else windows.window_of_piece == window
-    in_gap = np.ones(len(gaps.start_ns), bool) if window is None else gaps.window == window
-    span = sum(one.length_ns for one in chosen)
-    idle = int(gaps.length_ns[in_gap].sum())
-    found: dict[str, Number | None] = {
-        **_counts(trace, windows, in_window),
-        "gap_count": int(in_gap.sum()),
+    span = np.array([one.length_ns for one in windows.windows], np.int64)
+    is_drained = gaps.drained_by != NO_ROW
+    idle = _sums(facts, gaps.length_ns)
+    found: dict[str, Times | None] = {
+        **_counts(trace, windows),
+        "gap_count": _sums(facts, np.ones(len(gaps.window), np.int64)),
         "span_ns": span,
         "busy_ns": span - idle,
         "idle_ns": idle,
-        "late_host_ns": int(gaps.late_host_ns[in_gap].sum()),
-        **{f"{part}_ns": int(gaps.parts[part][in_gap].sum()) for part in PARTS},
-        "after_sync_ns": int(gaps.late_host_ns[in_gap & (gaps.drained_by != NO_ROW)].sum()),
+        "late_host_ns": _sums(facts, gaps.late_host_ns),
+        **{f"{part}_ns": _sums(facts, gaps.parts[part]) for part in PARTS},
+        "after_sync_ns": _sums(facts, np.where(is_drained, gaps.late_host_ns, 0)),
     }
     return {key: found[key] for key in METRIC_KEYS}
 
 
-def _counts(trace: Trace, windows: DeviceWindows, chosen: npt.NDArray[np.bool_]) -> dict[str, Number | None]:
-    pieces = windows.pieces
+def _sums(facts: DeviceFacts, amounts: Times) -> Times:
+    """Sums of the gaps' amounts by window; exact, since nothing here reaches 2**53 nanoseconds (104 days)."""
+    return np.bincount(facts.gaps.window, weights=amounts, minlength=facts.step_count).astype(np.int64)
+
+
+def _counts(trace: Trace, windows: DeviceWindows) -> dict[str, Times | None]:
+    pieces, member = windows.pieces, windows.window_of_piece
+    inside = member != NO_ROW
+    count = len(windows.windows)
+
+    def by_window(chosen: npt.NDArray[np.bool_]) -> Times:
+        return np.bincount(member[chosen], minlength=count)
+
     if pieces.is_cpu:
-        operators = len(np.unique(pieces.row[chosen]))
-        return {"kernel_count": operators, "work_count": operators, "linked_count": None, "graph_launch_count": 0}
+        operators = by_window(inside & _is_first(pieces.row, len(trace.operators)))
+        nothing = np.zeros(count, np.int64)
+        return {
+            "kernel_count": operators,
+            "work_count": operators,
+            "linked_count": None,
+            "graph_launch_count": nothing,
+        }
     return {
-        "kernel_count": int(pieces.is_kernel[chosen].sum()),
-        "work_count": int(chosen.sum()),
-        "linked_count": int((pieces.call_row[chosen] != NO_ROW).sum()),
-        "graph_launch_count": len(graph_launches(trace, pieces.call_row[chosen])),
+        "kernel_count": by_window(inside & pieces.is_kernel),
+        "work_count": by_window(inside),
+        "linked_count": by_window(inside & (pieces.call_row != NO_ROW)),
+        "graph_launch_count": by_window(_first_of_graph_launch(trace, pieces) & inside),
     }
+
+
+def _first_of_graph_launch(trace: Trace, pieces: Pieces) -> npt.NDArray[np.bool_]:
+    """The first piece on this device of each graph launch."""
+    graphs = graph_launches(trace, pieces.call_row)
+    is_graph = np.zeros(len(trace.calls) + 1, bool)  # the last one serves NO_ROW
+    is_graph[graphs] = True
+    return is_graph[pieces.call_row] & _is_first(pieces.call_row, len(trace.calls))
+
+
+def _is_first(rows: Rows, row_count: int) -> npt.NDArray[np.bool_]:
+    """Whether each is the first to name its row."""
+    first = np.full(row_count + 1, len(rows), np.int64)
+    np.minimum.at(first, rows, np.arange(len(rows)))
+    return np.asarray(first[rows] == np.arange(len(rows)))
 
 
 def graph_launches(trace: Trace, call_rows: Rows) -> Rows:
     """The distinct calls among those given that launch a graph: by name, or by submitting several pieces."""
-    calls = np.unique(call_rows[call_rows != NO_ROW])
+    calls = distinct_rows(call_rows)
     kinds, words = codes_and_words(trace.calls, "kind")
     named = kinds[calls] == (words.index("graph_launch") if "graph_launch" in words else NO_ROW)
     return np.asarray(calls[named | (values(trace.calls, "work_count")[calls] > 1)])

@@ -122,5 +122,15 @@ def threads_of(trace: Trace, table: str) -> dict[tuple[str, str], Rows]:
     }
 
 
+def rows_of_thread(trace: Trace, table: str, thread: tuple[str, str]) -> Rows:
+    """Rows of a host table of one (process, thread), in the table's order."""
+    rows = getattr(trace, table)
+    chosen = np.ones(len(rows), bool)
+    for column, word in zip(("process", "thread"), thread, strict=True):
+        codes, words = codes_and_words(rows, column)
+        chosen &= codes == (words.index(word) if word in words else len(words))
+    return np.flatnonzero(chosen)
+
+
 def _word(words: list[str], code: int) -> str:
     return words[code] if code >= 0 else ""

@@ -81,8 +81,8 @@ def _linking(trace: Trace, pieces: list[Pieces]) -> tuple[_Entry, ...]:
 
 
 def _steps(trace: Trace) -> tuple[_Entry, ...]:
-    kinds = trace.annotations["kind"].to_pylist()
-    count = kinds.count("step")
+    kinds, words = codes_and_words(trace.annotations, "kind")
+    count = int((kinds == words.index("step")).sum()) if "step" in words else 0
     return (_Entry("step_count", "steps found", count, "count", "" if count else "anything a step"),)
 
 

@@ -73,7 +73,7 @@ class DeviceWindows:
 
 def has_steps(trace: Trace) -> bool:
     """Whether anything in the trace marks steps."""
-    return "step" in set(trace.annotations["kind"].to_pylist())
+    return "step" in trace.annotations["kind"].unique().to_pylist()
 
 
 def default_window(trace: Trace) -> WindowKind:

@@ -126,7 +126,7 @@ class DocumentBuilder:
                 if kind is not None:
                     self._add_complete(event, kind, buffer, offset)
             elif event.ph == "M":
-                self._add_metadata(event)
+                self.add_metadata(event)
             elif event.ph in ("B", "E"):
                 self.notes.add("begin_end", None)
         self._host.flush()
@@ -202,7 +202,7 @@ class DocumentBuilder:
         codes = [self.words.code(token, buffer, offset) for token in (name, process, device)]
         self.dropped_work.append(DroppedWork(start, codes[0], codes[1], codes[2], reason))
 
-    def _add_metadata(self, event: Event) -> None:
+    def add_metadata(self, event: Event) -> None:
         args, name, process = event.args or _NO_ARGUMENTS, _text(event.name), _text(event.pid)
         if name == "process_name" and _text(args.name):
             self.process_names.setdefault(process, _text(args.name))
@@ -252,10 +252,8 @@ def _device(event: Event, args: Arguments) -> bytes:
 
 
 def _stream(event: Event, args: Arguments) -> bytes:
-    for token in (args.stream, args.queue):
-        if token:
-            return _unquoted(token)
-    return _unquoted(event.tid).removeprefix(b"stream ")
+    token = args.stream or args.queue or event.tid
+    return _unquoted(token).removeprefix(b"stream ")  # 2021's threads of a GPU are called so
 
 
 def _sizes(token: msgspec.Raw) -> bytes:

@@ -22,6 +22,11 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     ("elementwise", r"^triton_(?:poi|for)_fused|^triton__\d"),
     # Everything else
+    ("memory", r"^memset|^memcpy|fillbuffer|copybuffer|__amd_rocclr"),
+    (
+        "embedding_gather",
+        r"store_kv_?cache|reshape_and_cache|store_cache|set_kv_buffer|kv_?cache_(?:copy|store|write)|kv_indices",
+    ),
     ("communication", r"nccl|rccl|msccl|oneccl|hccl|hcom_"),
     ("communication", r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|\bsendrecv|quick_?reduce"),
     ("communication", r"nvshmem|symm_mem"),
@@ -43,9 +48,9 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("matmul", r"scudnn|winograd|convolve|conv2d|conv_|convolution|dgrad|wgrad|fprop|implicit_con"),
     ("matmul", r"im2col|cask_cudnn|cudnn.*(?:cnn|engine|scalepacked|conv)|nchwtonhwc|nhwctonchw|fft"),
     ("matmul", r"moe|grouped_mm|_matmul_ogs|expert"),
+    ("elementwise", r"rotary|rope_"),
     ("embedding_gather", r"embedding|indexselect|index_select|gather|index_elementwise|index_kernel|scatter"),
     ("embedding_gather", r"index_put|index_copy|indexing_backward"),
-    ("embedding_gather", r"store_kvcache|reshape_and_cache|store_cache|set_kv_buffer|kv_?cache|kv_indices"),
     ("embedding_gather", r"block_table|permute_(?:indices|pooled|2d)|jagged|bounds_check|lookup|token_ids"),
     ("embedding_gather", r"sparse_(?:data|features)|to_dense"),
     ("norm_reduction", r"softmax|reduce_kernel|reduction|\breduce|welford"),
@@ -54,11 +59,10 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("norm_reduction", r"mean_kernel|sum_kernel|min_p"),
     ("copy_cast", r"copy|catarray|transpose|permute|_cast|cast_|to_fp8|quant|contiguous|pad_kernel"),
     ("copy_cast", r"triu_tril|reshape|memcpy"),
-    ("memory", r"^memset|^memcpy|fillbuffer|copybuffer|__amd_rocclr"),
     ("elementwise", r"elementwise|silu|gelu|swiglu|sigmoid|rotary|rope|dropout|activation|act_and_mul"),
     ("elementwise", r"multi_tensor_apply|fillfunctor|fill_kernel|unrolled|vectorized|pointwise"),
     ("elementwise", r"distribution|adam|sgd|lamb|clamp|arange|where|add_kernel|mul_kernel|range_kernel"),
-    ("elementwise", r"bitonic|::(?:add|mul|sub|div)"),
+    ("elementwise", r"::(?:add|mul|sub|div)"),
 )
 
 _OPERATOR_RULES: tuple[tuple[str, str], ...] = (

@@ -22,7 +22,7 @@ from explorer.ingest.families import kernel_family, operator_family
 from explorer.ingest.marks import Mark, mark_of, step_source
 from explorer.ingest.merge import Merged, merge
 from explorer.ingest.tables import table
-from explorer.spans import NO_ROW, Rows, innermost, nest
+from explorer.spans import NO_ROW, Rows, distinct_rows, innermost, nest
 from explorer.trace import ANNOTATIONS, CALLS, DROPPED_WORK, FRAMES, OPERATORS, WORK, ReadingNote
 
 _COMPILE_PREFIXES = (
@@ -78,7 +78,7 @@ class _Linker:
 
     def _marks_of_names(self) -> dict[int, Mark]:
         candidates = (self.host.kind == categories.ANNOTATION) | (self.host.kind == categories.OPERATOR)
-        return {code: mark_of(self.words[code]) for code in np.unique(self.host.name[candidates]).tolist() if code >= 0}
+        return {code: mark_of(self.words[code]) for code in distinct_rows(self.host.name[candidates]).tolist()}
 
     def _kinds_after_marks(self) -> npt.NDArray[np.uint8]:
         """Until 2021 a step's mark was written as an operator; it is none."""
@@ -157,13 +157,15 @@ class _Linker:
     def _device_scopes(self) -> tuple[Codes, list[str]]:
         """Code and name of each piece's device: "0", "rank1/0" in files of ranks, "4242/0" where processes differ."""
         events, merged = self.merged.work, self.merged
-        keys = np.stack([merged.work_document, events.process, events.device], axis=1).astype(np.int64)
-        unique, inverse = np.unique(keys, axis=0, return_inverse=True)
+        size = len(self.words) + 1
+        keys = (merged.work_document.astype(np.int64) * size + events.process) * size + events.device
+        unique, inverse = np.unique(keys, return_inverse=True)
+        scopes = [(key // size // size, key // size % size, key % size) for key in unique.tolist()]
         names = [
             scope_name(merged.scopes[document], self.words[process], self.words[device])
-            for document, process, device in unique.tolist()
+            for document, process, device in scopes
         ]
-        plain = [merged.scopes[document] + self.words[device] for document, _, device in unique.tolist()]
+        plain = [merged.scopes[document] + self.words[device] for document, _, device in scopes]
         chosen = [short if plain.count(short) == 1 else full for short, full in zip(plain, names, strict=True)]
         return inverse.reshape(-1).astype(np.int32), chosen
 
@@ -339,7 +341,7 @@ class _Linker:
 
     def _annotation_table(self) -> pa.Table:
         rows, name = self.annotation_rows, self.host.name[self.annotation_rows]
-        present = {code: self.marks[code] for code in np.unique(name).tolist() if code >= 0}
+        present = {code: self.marks[code] for code in distinct_rows(name).tolist()}
         source = step_source(present.values())
         kinds = {code: _kind_of_mark(mark, source) for code, mark in present.items()}
 
@@ -410,7 +412,7 @@ def _per_word(
     override: tuple[npt.NDArray[np.bool_], str] | None = None,
 ) -> tuple[Codes, list[str]]:
     """The answer for each row, asked once a distinct word; `override` sets rows to a fixed answer."""
-    used = np.unique(codes[codes >= 0]).tolist()
+    used = distinct_rows(codes).tolist()
     answers = {code: answer(words[code]) for code in used}
     answers[-1] = answer("")
     distinct = sorted({*answers.values(), *([override[1]] if override else [])})

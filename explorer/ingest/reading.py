@@ -12,11 +12,14 @@ from explorer.errors import TraceError
 from explorer.ingest.columns import Document
 from explorer.ingest.link import link
 from explorer.ingest.merge import rank_of
-from explorer.ingest.open import open_source
+from explorer.ingest.open import OnBytes, open_source
 from explorer.ingest.repair import Notes
 from explorer.ingest.tolerant import read_documents
+from explorer.ingest.warm import compile_in_background, is_compiled
 from explorer.trace import ReadingNote, Trace, TraceSource
 
+_WORTH_BYTES = 1 << 20
+"""Below it (about 10 MB unpacked) the tolerant reader is done before the fast one has loaded."""
 _RESOLUTIONS_NS = (1_000_000, 1_000, 250, 100, 10, 1)
 _OPTIONS = (
     "record_shapes",
@@ -35,13 +38,14 @@ _OPTIONS = (
 )
 
 
-def read_trace(path: Path) -> Trace:
+def read_trace(path: Path, on_bytes: OnBytes | None = None) -> Trace:
     """The trace in a file: JSON, gzip or zip by content, whole or broken, one document or several.
 
-    Every repair and everything left out is in `Trace.notes`. Raises TraceError only when nothing can be read.
+    Every repair and everything left out is in `Trace.notes`. `on_bytes` hears how much of the file has been read; when
+    the fast reader gives a file up it starts again from 0. Raises TraceError only when nothing can be read.
     """
-    source = open_source(path)
-    documents = [document for document in read_documents(source) if document.event_count or document.head]
+    found, problem = _read_documents(path, on_bytes)
+    documents = [document for document in found if document.event_count or document.head]
     with_events = [document for document in documents if document.event_count]
     if not documents:
         raise TraceError(
@@ -51,10 +55,10 @@ def read_trace(path: Path) -> Trace:
     documents = with_events or documents[:1]
     linked = link(documents)
     extra = Notes()
-    if source.problem:
+    if problem:
         extra.add("gzip_damaged", None)
     return Trace(
-        source=_trace_source(path, source.size_bytes, documents, linked.base_time_ns),
+        source=_trace_source(path, path.stat().st_size, documents, linked.base_time_ns),
         operators=linked.operators,
         calls=linked.calls,
         work=linked.work,
@@ -63,6 +67,22 @@ def read_trace(path: Path) -> Trace:
         dropped_work=linked.dropped_work,
         notes=(*_joined_notes(documents), *extra.to_reading_notes(), *linked.notes),
     )
+
+
+def _read_documents(path: Path, on_bytes: OnBytes | None) -> tuple[list[Document], str]:
+    """The file's documents by the fast reader where it is worth its start and ready, else by the tolerant one."""
+    source = open_source(path, on_bytes)
+    if source.size_bytes >= _WORTH_BYTES:
+        if is_compiled():
+            from explorer.ingest.fast import RefusedError, read_documents_fast
+
+            try:
+                return read_documents_fast(source), source.problem
+            except RefusedError:
+                source = open_source(path, on_bytes)
+        else:
+            compile_in_background()
+    return read_documents(source), source.problem
 
 
 def _trace_source(path: Path, size_bytes: int, documents: Sequence[Document], base_time_ns: int | None) -> TraceSource:

@@ -33,6 +33,7 @@ _TEXTS = {
     "workload may have gone on",
     "gzip_damaged": "compressed streams that end early or are damaged: what unpacked was kept",
     "begin_end": "events written as a begin and an end (ph B and E), which profilers do not write; left out",
+    "unreadable_head": "documents whose keys around the events could not be read",
     "odd_event": "list entries that are no events",
     "foreign_document": "JSON documents without events in the file, left out",
 }
@@ -70,8 +71,8 @@ def repaired(element: bytes, offset: int, notes: Notes) -> bytes:
 
 
 def repaired_ends(element: bytes) -> bytes:
-    r"""The event with `C:\dir\"` read as a string that ends in a backslash."""
-    return _ESCAPED_END.sub(rb'\\\\"', element)
+    r"""The event with `C:\dir\"` read as a string that ends in a backslash, every backslash in it being meant."""
+    return _ESCAPED_END.sub(rb'\\\\"', escape_raw_backslashes(element))
 
 
 def _repaired_tokens(element: bytes, offset: int, notes: Notes) -> Iterator[bytes]:

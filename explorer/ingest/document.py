@@ -1,0 +1,116 @@
+"""Where do a file's JSON documents begin and end, and what stands around their events?
+
+    { "schemaVersion": 1, ..., "traceEvents": [  {event},  {event},  ... ], "baseTimeNanoseconds": ... }
+      └ head ──────────────────────────────────┘                        └ tail ──────────────────────┘
+
+Both readers walk a file with this; they differ in how they take the events between.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from explorer.ingest.repair import STRING, Notes, repaired
+
+LONGEST_EVENT_BYTES = 32 << 20
+"""An event, or a head without events, beyond this is given up: nothing legal is that long."""
+BARE_LIST = b"["
+"""The head of a document that is a list of events and nothing else."""
+
+_EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
+_FLAT = rb'(?:[^{}"]++|' + STRING + rb")"
+_BLANK = b" \t\r\n,\x00\xef\xbb\xbf"
+_MARK = b"\xef\xbb\xbf"
+
+
+def balanced(depth: int) -> bytes:
+    """A pattern for an object with up to `depth` levels of objects inside it; lists need no counting."""
+    inner = _FLAT if depth == 0 else rb"(?:" + _FLAT + rb"|" + balanced(depth - 1) + rb")"
+    return rb"\{" + inner + rb"*+\}"
+
+
+_REST_OF_OBJECT = re.compile(rb"(?:" + _FLAT + rb"|" + balanced(4) + rb")*+\}", re.DOTALL)
+BETWEEN_EVENTS = re.compile(rb"[\s,]*+")
+
+
+@dataclass
+class Text:
+    """The part of the text that is not consumed yet; `offset` is where it starts in the whole."""
+
+    blocks: Iterator[bytes]
+    buffer: bytes = b""
+    offset: int = 0
+    position: int = 0
+    is_complete: bool = False
+
+    def extend(self) -> bool:
+        """Appends the next block and forgets what was consumed; False when there is none."""
+        block = next(self.blocks, None)
+        if block is None:
+            self.is_complete = True
+            return False
+        self.offset += self.position
+        self.buffer = self.buffer[self.position :] + block
+        self.position = 0
+        return True
+
+    def at(self) -> int:
+        """Where the next byte stands in the whole text."""
+        return self.offset + self.position
+
+    def skip_blank(self) -> bool:
+        """Goes to the next document; False when nothing but white space is left."""
+        while not self.buffer[self.position :].strip(_BLANK):
+            self.position = len(self.buffer)
+            if not self.extend():
+                return False
+        return True
+
+    def read_head(self) -> bytes | None:
+        """The text before the events, BARE_LIST for a bare list, None when no events follow."""
+        while True:
+            gap = BETWEEN_EVENTS.match(self.buffer, self.position)
+            begin = gap.end() if gap else self.position
+            if self.buffer.startswith(_MARK, begin):
+                begin += len(_MARK)
+            if self.buffer.startswith(BARE_LIST, begin):
+                self.position = begin + 1
+                return BARE_LIST
+            key = _EVENTS_KEY.search(self.buffer, begin)
+            if key:
+                self.position = key.end()
+                return self.buffer[begin : key.start()]
+            if len(self.buffer) - begin > LONGEST_EVENT_BYTES or not self.extend():
+                self.position = len(self.buffer)
+                return None
+
+    def read_tail(self) -> bytes:
+        """The text from behind the events' `]` to behind the document's `}`, or to the end."""
+        while True:
+            match = _REST_OF_OBJECT.match(self.buffer, self.position)
+            if match:
+                self.position = match.end()
+                return match.group()
+            if not self.extend():
+                rest = self.buffer[self.position :]
+                self.position = len(self.buffer)
+                return rest
+
+
+def other_keys(head: bytes, tail: bytes, notes: Notes) -> dict[str, Any]:
+    """The document's keys around its events; an unreadable head is no reason to lose the events."""
+    if head == BARE_LIST:
+        return {}
+    text = head + b'"traceEvents":[]' + (tail or b"}")
+    for attempt in (text, repaired(text, 0, Notes())):
+        try:
+            found = json.loads(attempt.decode("utf-8", "backslashreplace"), strict=False)
+        except ValueError:
+            continue
+        return found if isinstance(found, dict) else {}
+    notes.add("unreadable_head", 0)
+    return {}

@@ -1,0 +1,280 @@
+"""Where does each value of an event stand, and which number is it? Compiled; text to places, digits to numbers.
+
+    { "ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, ..., "args": { "stream": 7, ... } }
+            └┘ spans[2 * PH], spans[2 * PH + 1]
+
+Whatever is unusual (escapes in keys, repeated keys, broken text) fails; the tolerant reader then takes the file.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.ingest.columns import ABSENT, Longs
+from explorer.ingest.interning import first_bytes
+from explorer.ingest.json_scan import (
+    BACKSLASH,
+    CLOSE_BRACE,
+    COLON,
+    COMMA,
+    DOT,
+    MINUS,
+    OPEN_BRACE,
+    QUOTE,
+    skip_space,
+    skip_string,
+    skip_value,
+)
+from explorer.ingest.memory import compiled, load_byte, load_eight
+
+PH, CAT, NAME, PID, TID, TS, DUR, ARGS = 0, 1, 2, 3, 4, 5, 6, 7
+CORRELATION, EXTERNAL_ID, EXTERNAL_ID_2021, INPUT_DIMS, INPUT_STRIDES, INPUT_TYPES, KERNEL_FILE = (
+    8,
+    9,
+    10,
+    11,
+    12,
+    13,
+    14,
+)
+DEVICE, STREAM, QUEUE, GRID, BLOCK, REGISTERS, SHARED_MEMORY, OCCUPANCY = 15, 16, 17, 18, 19, 20, 21, 22
+COPIED_BYTES, COMMUNICATOR = 23, 24
+SPAN_COUNT = 25
+OTHER_KEY = -1
+
+UNREADABLE = -(1 << 62) - 1
+_MOST_DIGITS = 15
+_MOST_TICK_DIGITS, _LATEST_US = 16, (1 << 62) // 1000 - 1
+_POWERS = 10.0 ** np.arange(_MOST_DIGITS + 1)
+
+
+def _eight(key: bytes) -> np.uint64:
+    return np.uint64(int.from_bytes(key[:8].ljust(8, b"\0"), "little"))
+
+
+_EVENT_KEYS = np.array([_eight(key) for key in (b"ph", b"cat", b"name", b"pid", b"tid", b"ts", b"dur", b"args")])
+_ARGUMENT_KEYS = (
+    b"correlation",
+    b"External id",
+    b"external id",
+    b"Input Dims",
+    b"Input Strides",
+    b"Input type",
+    b"kernel_file",
+    b"device",
+    b"stream",
+    b"sycl queue",
+    b"grid",
+    b"block",
+    b"registers per thread",
+    b"shared memory",
+    b"est. achieved occupancy %",
+    b"bytes",
+    b"Comms Id",
+)
+_ARGUMENT_LENGTHS = np.array([len(key) for key in _ARGUMENT_KEYS])
+_ARGUMENT_STARTS = np.array([_eight(key) for key in _ARGUMENT_KEYS])
+_ARGUMENT_MIDDLES = np.array([_eight(key[8:]) for key in _ARGUMENT_KEYS])
+_ARGUMENT_THIRDS = np.array([_eight(key[16:]) for key in _ARGUMENT_KEYS])
+_ARGUMENT_ENDS = np.array([_eight(key[24:]) for key in _ARGUMENT_KEYS])
+
+
+@compiled
+def _part(address: int, length: int) -> np.uint64:
+    """The first eight bytes of a key of that length, zeros behind its end."""
+    if length <= 0:
+        return np.uint64(0)
+    word = load_eight(address)
+    return word if length >= 8 else word & first_bytes(length)
+
+
+@compiled
+def _event_key(address: int, length: int) -> int:
+    if length > 4:
+        return OTHER_KEY
+    word = _part(address, length)
+    for key in range(8):
+        if _EVENT_KEYS[key] == word:
+            return key
+    return OTHER_KEY
+
+
+@compiled
+def _argument_key(address: int, length: int) -> int:
+    if length > 32:
+        return OTHER_KEY
+    word = _part(address, length)
+    for key in range(17):
+        if (
+            _ARGUMENT_STARTS[key] == word
+            and _ARGUMENT_LENGTHS[key] == length
+            and _ARGUMENT_MIDDLES[key] == _part(address + 8, length - 8)
+            and _ARGUMENT_THIRDS[key] == _part(address + 16, length - 16)
+            and _ARGUMENT_ENDS[key] == _part(address + 24, length - 24)
+        ):
+            return key + 8
+    return OTHER_KEY
+
+
+@compiled
+def _holds_backslash(address: int, length: int) -> bool:
+    place = address
+    while place < address + length and load_byte(place) != BACKSLASH:
+        place += 1
+    return place < address + length
+
+
+@compiled
+def _value_of_key(address: int) -> tuple[int, int, int]:
+    """(start and length of a key, start of its value); the value's start is negative for a failure."""
+    if load_byte(address) != QUOTE:
+        return address, 0, -address
+    behind = skip_string(address)
+    if behind < 0:
+        return address, 0, behind
+    colon = skip_space(behind)
+    if load_byte(colon) != COLON:
+        return address, 0, -colon
+    return address + 1, behind - address - 2, skip_space(colon + 1)
+
+
+@compiled
+def _next_key(address: int) -> int:
+    """From behind a value to the next key; the failure of a closing brace is its own address."""
+    address = skip_space(address)
+    if load_byte(address) != COMMA:
+        return -address
+    return skip_space(address + 1)
+
+
+@compiled
+def _keep_span(spans: Longs, key: int, key_start: int, key_length: int, start: int, end: int) -> bool:
+    """Notes a value of interest; False for what the tolerant reader has to decide: repeated or escaped keys."""
+    if key == OTHER_KEY:
+        return not _holds_backslash(key_start, key_length)
+    if spans[2 * key] != 0:
+        return False
+    spans[2 * key], spans[2 * key + 1] = start, end
+    return True
+
+
+@compiled
+def _scan_arguments(address: int, spans: Longs) -> int:
+    """Behind the object at `address`, the places of its values of interest in `spans`."""
+    address = skip_space(address + 1)
+    while load_byte(address) != CLOSE_BRACE:
+        key_start, length, start = _value_of_key(address)
+        if start < 0:
+            return start
+        address = skip_value(start)
+        if address < 0:
+            return address
+        if not _keep_span(spans, _argument_key(key_start, length), key_start, length, start, address):
+            return -key_start
+        address = _next_key(address)
+        if address < 0:
+            if load_byte(-address) != CLOSE_BRACE:
+                return address
+            address = -address
+        elif load_byte(address) == CLOSE_BRACE:  # a comma before it
+            return -address
+    return address + 1
+
+
+@compiled
+def scan_event(address: int, spans: Longs) -> int:
+    """As _scan_arguments, for an event with its arguments."""
+    address = skip_space(address + 1)
+    while load_byte(address) != CLOSE_BRACE:
+        key_start, length, start = _value_of_key(address)
+        if start < 0:
+            return start
+        key = _event_key(key_start, length)
+        has_arguments = key == ARGS and load_byte(start) == OPEN_BRACE
+        address = _scan_arguments(start, spans) if has_arguments else skip_value(start)
+        if address < 0:
+            return address
+        if not _keep_span(spans, key, key_start, length, start, address):
+            return -key_start
+        address = _next_key(address)
+        if address < 0:
+            if load_byte(-address) != CLOSE_BRACE:
+                return address
+            address = -address
+        elif load_byte(address) == CLOSE_BRACE:
+            return -address
+    return address + 1
+
+
+@compiled
+def parse_ticks(start: int, end: int) -> int:
+    """Microseconds with decimals as nanoseconds, from their digits; UNREADABLE for anything but a plain decimal."""
+    is_negative = load_byte(start) == MINUS
+    if is_negative:
+        start += 1
+    value, place = 0, start
+    byte = load_byte(place)
+    while place < end and 48 <= byte <= 57:
+        value = 10 * value + byte - 48
+        place += 1
+        byte = load_byte(place)
+    if place == start or place - start > _MOST_TICK_DIGITS or value > _LATEST_US:
+        return UNREADABLE
+    value *= 1000
+    if place < end:
+        if byte != DOT:
+            return UNREADABLE
+        scale, place = 1000, place + 1
+        while place < end:
+            byte = load_byte(place)
+            if not 48 <= byte <= 57:
+                return UNREADABLE
+            if scale > 1:
+                scale //= 10
+                value += scale * (byte - 48)
+            elif scale == 1:  # the fourth decimal rounds, the rest says nothing
+                value += byte >= 53
+                scale = 0
+            place += 1
+    return -value if is_negative else value
+
+
+@compiled
+def parse_integer(start: int, end: int) -> int:
+    """A whole number; ABSENT when it is not there or null; UNREADABLE for anything else."""
+    if start == 0 or load_byte(start) == 110:  # n of null
+        return ABSENT
+    is_negative = load_byte(start) == MINUS
+    if is_negative:
+        start += 1
+    if end - start > _MOST_DIGITS or end == start:
+        return UNREADABLE
+    value = 0
+    for place in range(start, end):
+        byte = load_byte(place)
+        if not 48 <= byte <= 57:
+            return UNREADABLE
+        value = 10 * value + byte - 48
+    return -value if is_negative else value
+
+
+@compiled
+def parse_float(start: int, end: int) -> float:
+    """A plain decimal of up to 15 digits, correctly rounded; NaN when it is absent; infinity for anything else."""
+    if start == 0 or load_byte(start) == 110:
+        return np.nan
+    digits, decimals, seen_dot = 0, 0, False
+    first = start + (load_byte(start) == MINUS)
+    if end - first > _MOST_DIGITS:
+        return np.inf
+    for place in range(first, end):
+        byte = load_byte(place)
+        if byte == DOT:
+            seen_dot = True
+        elif 48 <= byte <= 57:
+            digits = 10 * digits + byte - 48
+            decimals += seen_dot
+        else:
+            return np.inf
+    value: float = digits / _POWERS[decimals]  # both exact, so the quotient is rounded once
+    return -value if first > start else value

@@ -1,0 +1,284 @@
+"""How are a gigabyte's events read in a second or two? One compiled pass over each block, from text to columns.
+
+Whatever is unusual (numbers as strings, negative durations, begin and end events, broken text) is REFUSED: the
+tolerant reader then takes the whole file. So accepting something wrongly is a bug here, and refusing never is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.ingest.categories import FIRST_WORK_KIND
+from explorer.ingest.columns import Longs
+from explorer.ingest.event_scan import (
+    ARGS,
+    BLOCK,
+    CAT,
+    COMMUNICATOR,
+    COPIED_BYTES,
+    CORRELATION,
+    DEVICE,
+    DUR,
+    EXTERNAL_ID,
+    EXTERNAL_ID_2021,
+    GRID,
+    INPUT_DIMS,
+    INPUT_STRIDES,
+    INPUT_TYPES,
+    KERNEL_FILE,
+    NAME,
+    OCCUPANCY,
+    PH,
+    PID,
+    QUEUE,
+    REGISTERS,
+    SHARED_MEMORY,
+    STREAM,
+    TID,
+    TS,
+    UNREADABLE,
+    parse_float,
+    parse_integer,
+    parse_ticks,
+    scan_event,
+)
+from explorer.ingest.interning import FULL, code_of_token
+from explorer.ingest.json_scan import BACKSLASH, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, skip_space
+from explorer.ingest.memory import compiled, load_byte, load_long, store_byte, store_code, store_double, store_long
+from explorer.ingest.rows import (
+    CATEGORY_COUNTS,
+    HOST_CODES_AT,
+    HOST_COUNT,
+    HOST_KINDS,
+    HOST_LONGS_AT,
+    KIND_ROOM,
+    KINDS,
+    METADATA_AT,
+    METADATA_COUNT,
+    METADATA_ROOM,
+    NOT_KEPT,
+    OCCUPANCY_AT,
+    ROW_ROOM,
+    UNKNOWN_CATEGORY,
+    UNRESOLVED,
+    WORK_CODES_AT,
+    WORK_COUNT,
+    WORK_KINDS,
+    WORK_LONGS_AT,
+)
+
+MORE_TEXT, LIST_CLOSED, ROWS_FULL, TOKENS_FULL, NEW_CATEGORY, REFUSED = 0, 1, 2, 3, 4, 5
+"""Why a scan returned. After ROWS_FULL, TOKENS_FULL and NEW_CATEGORY it goes on with the same event."""
+
+_COMPLETE, _METADATA, _BEGIN, _END = 88, 77, 66, 69
+_OK = 0
+
+
+@compiled
+def _write_token(spans: Longs, key: int, tokens: int, place: int) -> int:
+    """Writes the code of a value as it stands, −1 for an absent one and for null; FULL when there is no room."""
+    start = spans[2 * key]
+    if start == 0 or load_byte(start) == 110:
+        store_code(place, -1)
+        return _OK
+    code = code_of_token(start, spans[2 * key + 1] - start, tokens)
+    store_code(place, code)
+    return code if code == FULL else _OK
+
+
+@compiled
+def _write_label(spans: Longs, key: int, tokens: int, place: int) -> int:
+    """As _write_token, for a process, thread, device or stream: the same as a number and as a string."""
+    start, end = spans[2 * key], spans[2 * key + 1]
+    if start != 0 and load_byte(start) == QUOTE:
+        start, end = start + 1, end - 1
+    elif start != 0 and load_byte(start) == 110:
+        end = start
+    if end == start:
+        store_code(place, -1)
+        return _OK
+    code = code_of_token(start, end - start, tokens)
+    store_code(place, code)
+    return code if code == FULL else _OK
+
+
+@compiled
+def _is_odd_label(spans: Longs, key: int) -> bool:
+    """Whether a process, thread, device or stream is no plain number or string."""
+    start, end = spans[2 * key], spans[2 * key + 1]
+    if start == 0:
+        return False
+    first = load_byte(start)
+    if first in (OPEN_BRACE, OPEN_BRACKET):
+        return True
+    for place in range(start + 1, end - 1):
+        byte = load_byte(place)
+        if byte in (BACKSLASH, QUOTE):
+            return True
+    return False
+
+
+@compiled
+def _write_integer(spans: Longs, key: int, place: int) -> bool:
+    value = parse_integer(spans[2 * key], spans[2 * key + 1])
+    store_long(place, value)
+    return value != UNREADABLE
+
+
+@compiled
+def _write_common(spans: Longs, place: int) -> bool:
+    """Start, end, correlation and external id; False for what the tolerant reader has to decide."""
+    start = parse_ticks(spans[2 * TS], spans[2 * TS + 1])
+    duration = parse_ticks(spans[2 * DUR], spans[2 * DUR + 1])
+    if start == UNREADABLE or duration < 0:
+        return False
+    store_long(place, start)
+    store_long(place + 8, start + duration)
+    key = EXTERNAL_ID if spans[2 * EXTERNAL_ID] != 0 else EXTERNAL_ID_2021
+    return _write_integer(spans, CORRELATION, place + 16) and _write_integer(spans, key, place + 24)
+
+
+@compiled
+def _add_host(spans: Longs, kind: int, tokens: int, rows: int) -> int:
+    row = load_long(rows + HOST_COUNT)
+    if row == ROW_ROOM:
+        return ROWS_FULL
+    codes = load_long(rows + HOST_CODES_AT) + 28 * row
+    full = _write_token(spans, NAME, tokens, codes)
+    full |= _write_label(spans, PID, tokens, codes + 4)
+    full |= _write_label(spans, TID, tokens, codes + 8)
+    full |= _write_token(spans, INPUT_DIMS, tokens, codes + 12)
+    full |= _write_token(spans, INPUT_STRIDES, tokens, codes + 16)
+    full |= _write_token(spans, INPUT_TYPES, tokens, codes + 20)
+    full |= _write_token(spans, KERNEL_FILE, tokens, codes + 24)
+    if full != _OK:
+        return TOKENS_FULL
+    store_byte(load_long(rows + HOST_KINDS) + row, kind)
+    if not _write_common(spans, load_long(rows + HOST_LONGS_AT) + 32 * row):
+        return REFUSED
+    store_long(rows + HOST_COUNT, row + 1)
+    return _OK
+
+
+@compiled
+def _add_work(spans: Longs, kind: int, tokens: int, rows: int) -> int:
+    row = load_long(rows + WORK_COUNT)
+    if row == ROW_ROOM:
+        return ROWS_FULL
+    if _is_odd_label(spans, DEVICE) or _is_odd_label(spans, STREAM) or _is_odd_label(spans, QUEUE):
+        return REFUSED
+    codes = load_long(rows + WORK_CODES_AT) + 28 * row
+    queue = QUEUE if spans[2 * QUEUE] != 0 else TID
+    full = _write_token(spans, NAME, tokens, codes)
+    full |= _write_label(spans, PID, tokens, codes + 4)
+    full |= _write_label(spans, DEVICE if spans[2 * DEVICE] != 0 else PID, tokens, codes + 8)
+    full |= _write_label(spans, STREAM if spans[2 * STREAM] != 0 else queue, tokens, codes + 12)
+    full |= _write_token(spans, GRID, tokens, codes + 16)
+    full |= _write_token(spans, BLOCK, tokens, codes + 20)
+    full |= _write_label(spans, COMMUNICATOR, tokens, codes + 24)
+    if full != _OK:
+        return TOKENS_FULL
+    store_byte(load_long(rows + WORK_KINDS) + row, kind)
+    longs = load_long(rows + WORK_LONGS_AT) + 56 * row
+    is_plain = _write_common(spans, longs)
+    is_plain &= _write_integer(spans, REGISTERS, longs + 32)
+    is_plain &= _write_integer(spans, SHARED_MEMORY, longs + 40)
+    is_plain &= _write_integer(spans, COPIED_BYTES, longs + 48)
+    occupancy = parse_float(spans[2 * OCCUPANCY], spans[2 * OCCUPANCY + 1])
+    if not is_plain or occupancy == np.inf:
+        return REFUSED
+    store_double(load_long(rows + OCCUPANCY_AT) + 8 * row, occupancy)
+    store_long(rows + WORK_COUNT, row + 1)
+    return _OK
+
+
+@compiled
+def _add_metadata(event: int, behind: int, rows: int) -> int:
+    row = load_long(rows + METADATA_COUNT)
+    if row == METADATA_ROOM:
+        return ROWS_FULL
+    place = load_long(rows + METADATA_AT) + 16 * row
+    store_long(place, event)
+    store_long(place + 8, behind)
+    store_long(rows + METADATA_COUNT, row + 1)
+    return _OK
+
+
+@compiled
+def _phase(spans: Longs) -> int:
+    """The event's phase letter; 0 for what the tolerant reader has to decide."""
+    start = spans[2 * PH]
+    if start == 0 or load_byte(start) != QUOTE or spans[2 * PH + 1] != start + 3:
+        return 0
+    letter, category, arguments = load_byte(start + 1), spans[2 * CAT], spans[2 * ARGS]
+    if letter in (_BEGIN, _END) or (letter == _COMPLETE and category == 0):
+        return 0
+    if category != 0 and load_byte(category) != QUOTE:
+        return 0
+    if arguments != 0 and load_byte(arguments) != OPEN_BRACE and load_byte(arguments) != 110:
+        return 0
+    return letter
+
+
+@compiled
+def _add_event(event: int, behind: int, spans: Longs, tokens: int, rows: int) -> int:
+    """Writes the event's row, if any table takes it; a status of those above, _OK when it is done."""
+    letter = _phase(spans)
+    if letter == 0:
+        return REFUSED
+    key = CAT if spans[2 * CAT] != 0 else PH
+    category = code_of_token(spans[2 * key], spans[2 * key + 1] - spans[2 * key], tokens)
+    if category == FULL:
+        return TOKENS_FULL
+    kind = UNRESOLVED
+    if category < load_long(rows + KIND_ROOM):
+        kind = load_byte(load_long(rows + KINDS) + category)
+        kind = kind - 256 if kind >= 128 else kind
+    if kind == UNRESOLVED:
+        store_long(rows + UNKNOWN_CATEGORY, category)
+        return NEW_CATEGORY
+    status = _OK
+    if letter == _COMPLETE and kind != NOT_KEPT:
+        if spans[2 * TS] == 0 or spans[2 * DUR] == 0 or _is_odd_label(spans, PID) or _is_odd_label(spans, TID):
+            return REFUSED
+        if kind < FIRST_WORK_KIND:
+            status = _add_host(spans, kind, tokens, rows)
+        else:
+            status = _add_work(spans, kind, tokens, rows)
+    elif letter == _METADATA:
+        status = _add_metadata(event, behind, rows)
+    if status == _OK:
+        count = load_long(rows + CATEGORY_COUNTS) + 8 * category
+        store_long(count, load_long(count) + 1)
+    return status
+
+
+@compiled
+def scan_block(address: int, end: int, is_first: bool, spans: Longs, tokens: int, rows: int) -> tuple[int, int, bool]:
+    """(why it stopped, where to go on, whether that is the list's first event).
+
+    `address` is behind the list's `[` or behind an event; `end` is the end of the text so far, with zeros behind it.
+    `tokens` and `rows` are the addresses of the layouts of a TokenTable and of RowBuffers.
+    """
+    while True:
+        here = skip_space(address)
+        byte = load_byte(here)
+        if here >= end:
+            return MORE_TEXT, address, is_first
+        if byte == CLOSE_BRACKET:
+            return LIST_CLOSED, here + 1, is_first
+        if not is_first:
+            if byte != COMMA:
+                return REFUSED, here, is_first
+            here = skip_space(here + 1)
+            byte = load_byte(here)
+        if byte != OPEN_BRACE:
+            return (MORE_TEXT if here >= end else REFUSED), address, is_first
+        spans[:] = 0
+        behind = scan_event(here, spans)
+        if behind < 0:
+            return (MORE_TEXT if -behind >= end else REFUSED), address, is_first
+        status = _add_event(here, behind, spans, tokens, rows)
+        if status != _OK:
+            return status, address, is_first
+        address, is_first = behind, False

@@ -1,0 +1,109 @@
+"""Is a file opened by what it holds, and is what is wrong with it said?"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from explorer.errors import TraceError
+from explorer.ingest import read_trace
+from explorer.ingest.open import open_source
+from tests.reading import trace_of_bytes
+
+EVENT = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 2, "args": {"device": 0}}
+DOCUMENT = json.dumps({"traceEvents": [EVENT]}).encode()
+
+
+def zipped(**entries: bytes) -> bytes:
+    """A zip with those files."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(name.replace("_", "."), content)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        DOCUMENT,
+        b"\xef\xbb\xbf" + DOCUMENT,
+        gzip.compress(DOCUMENT),
+        gzip.compress(DOCUMENT) + b"\0" * 100,
+        gzip.compress(DOCUMENT[:40]) + gzip.compress(DOCUMENT[40:]),
+        zipped(trace_json=DOCUMENT),
+        zipped(trace_json_gz=gzip.compress(DOCUMENT), settings_json=b'{"model": "tiny"}'),
+        json.dumps([EVENT]).encode(),
+    ],
+    ids=["plain", "with a mark", "gzip", "padded gzip", "two members", "zip", "recording zip", "bare list"],
+)
+@pytest.mark.parametrize("name", ["trace.json", "trace.json.gz", "anything"])
+def test_content_decides_and_not_the_name(content: bytes, name: str) -> None:
+    trace = trace_of_bytes(content, name)
+
+    assert trace.work["name"].to_pylist() == ["k"]
+
+
+def test_whole_documents_one_after_the_other_are_all_read() -> None:
+    trace = trace_of_bytes(DOCUMENT + b"\n" + DOCUMENT)
+
+    assert trace.source.document_count == 2
+    assert trace.devices() == ["part0/0", "part1/0"]
+
+
+def test_damaged_gzip_keeps_what_unpacks() -> None:
+    events = [{**EVENT, "ts": 10 * number} for number in range(2000)]
+    packed = gzip.compress(json.dumps({"traceEvents": events}).encode())
+
+    trace = trace_of_bytes(packed[: len(packed) // 2])
+
+    assert 100 < len(trace.work) < 2000
+    assert {note.kind for note in trace.notes} == {"truncated", "gzip_damaged"}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b"\x28\xb5\x2f\xfd1234", "Zstandard"),
+        (b"SQLite format 3\0", "SQLite"),
+        (zipped(readme_txt=b"hello"), "without a .json"),
+        (b"PK\x03\x04 and nothing more", "damaged zip"),
+        (b"<html></html>", "no trace events"),
+        (b'{"model": "tiny"}', "no trace events"),
+    ],
+)
+def test_what_is_no_trace_says_what_it_is_and_what_to_do(content: bytes, said: str) -> None:
+    with pytest.raises(TraceError, match=said):
+        trace_of_bytes(content)
+
+
+def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="cannot be opened"):
+        read_trace(tmp_path / "absent.json")
+    with pytest.raises(TraceError, match="is a folder"):
+        read_trace(tmp_path)
+
+
+def test_progress_counts_the_files_own_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json.gz"
+    path.write_bytes(gzip.compress(DOCUMENT))
+    heard: list[int] = []
+
+    read_trace(path, heard.append)
+
+    assert heard[-1] == path.stat().st_size
+
+
+def test_text_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("explorer.ingest.open.TEXT_LIMIT_BYTES", 1000)
+    path = tmp_path / "bomb.json.gz"
+    path.write_bytes(gzip.compress(b" " * 100_000))
+
+    with pytest.raises(TraceError, match="unpacks to more than"):
+        list(open_source(path).blocks())

@@ -1,0 +1,61 @@
+"""Do unions, covers and nesting agree with walking through time?"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.spans import NO_ROW, distinct_rows, innermost, nest, union
+
+_SPANS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), max_size=12)
+Longs = npt.NDArray[np.int64]
+
+
+def arrays(spans: list[tuple[int, int]]) -> tuple[Longs, Longs]:
+    """Starts and ends, sorted by start and then by end descending."""
+    ordered = sorted(((start, start + length) for start, length in spans), key=lambda span: (span[0], -span[1]))
+    return np.array([start for start, _ in ordered], np.int64), np.array([end for _, end in ordered], np.int64)
+
+
+@given(_SPANS)
+def test_cover_counts_every_covered_moment_once(spans: list[tuple[int, int]]) -> None:
+    start, end = arrays(spans)
+    moments = [any(one <= now < other for one, other in zip(start, end, strict=True)) for now in range(50)]
+
+    cover = union(start, end)
+
+    assert cover.total == sum(moments)
+    assert cover.before(np.arange(50)).tolist() == [sum(moments[:now]) for now in range(50)]
+    assert cover.within(np.array([5]), np.array([25])).tolist() == [sum(moments[5:25])]
+    assert cover.within(np.array([25]), np.array([5])).tolist() == [0]
+    assert (cover.start[1:] > cover.end[:-1]).all()
+
+
+@given(_SPANS)
+def test_parent_is_the_latest_span_that_is_still_open(spans: list[tuple[int, int]]) -> None:
+    start, end = arrays(spans)
+
+    nesting = nest(start, end)
+
+    for row in range(len(start)):
+        around = [other for other in range(row) if end[other] > start[row]]
+        assert nesting.parent[row] == max(around, default=NO_ROW)
+        assert nesting.depth[row] == len(around)
+
+
+@given(_SPANS)
+def test_innermost_is_the_open_span_that_started_last(spans: list[tuple[int, int]]) -> None:
+    start, end = arrays(spans)
+
+    found = innermost(start, end).at(np.arange(-1, 50))
+
+    for now, row in zip(range(-1, 50), found.tolist(), strict=True):
+        open_rows = [other for other in range(len(start)) if start[other] <= now < end[other]]
+        assert row == max(open_rows, default=NO_ROW)
+
+
+@given(st.lists(st.integers(-1, 9)))
+def test_distinct_rows_are_those_named(rows: list[int]) -> None:
+    assert distinct_rows(np.array(rows, np.int64)).tolist() == sorted(set(rows) - {NO_ROW})
