@@ -7,6 +7,7 @@ the graph was launched. Without a GPU, operators stand in for kernels: those tha
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,21 +47,22 @@ def count_trace(events: Sequence[Event]) -> TraceCounts:
     )
 
 
-def backend_of_kernel(name: str) -> str | None:
-    """flash, efficient, cudnn or math by an attention kernel's name; None for none of them.
+def names_by_mark(events: Sequence[Event], prefix: str) -> dict[str, list[str]]:
+    """What ran inside every annotation whose name begins with `prefix`: `{annotation: names in order, each once}`.
 
-    cuDNN's names contain "flash" too, so it is asked for first.
+    GPU work by the launch inside the annotation; on the CPU the attention operator, then what encloses no operator.
     """
-    lowered = name.lower()
-    for backend, fragments in (
-        ("cudnn", ("cudnn",)),
-        ("efficient", ("fmha", "attention_kernel", "efficient_attention")),
-        ("flash", ("flash",)),
-        ("math", ("softmax", "attention_math")),
-    ):
-        if any(fragment in lowered for fragment in fragments):
-            return backend
-    return None
+    complete = [event for event in events if event.get("ph") == "X"]
+    on_gpu = any(event.get("cat") in _WORK for event in complete)
+    placed = sorted(_gpu_work(complete) if on_gpu else [*_attention_operators(complete), *_inner_operators(complete)])
+    starts = [at for at, _ in placed]
+    found = {}
+    for event in complete:
+        if event.get("cat") == "user_annotation" and event["name"].startswith(prefix):
+            start = float(event["ts"])
+            first, last = bisect.bisect_left(starts, start), bisect.bisect_right(starts, start + float(event["dur"]))
+            found[event["name"]] = list(dict.fromkeys(name for _, name in placed[first:last]))
+    return found
 
 
 def _windows(events: Iterable[Event], name: re.Pattern[str]) -> list[tuple[float, float]]:
@@ -109,10 +111,15 @@ def _attention_names(
     """Names of attention kernels inside the steps; on the CPU, of the operators that computed attention."""
     candidates = placed
     if not any(event.get("cat") in _WORK for event in events):
-        candidates = [
-            (float(event["ts"]), event["name"])
-            for event in events
-            if event.get("cat") == "cpu_op" and event["name"].startswith("aten::_scaled_dot_product")
-        ]
+        candidates = _attention_operators(events)
     inside = {name for at, name in candidates if any(start <= at <= end for start, end in steps)}
     return sorted(name for name in inside if _ATTENTION.search(name) and not name.startswith(_GENERATED))
+
+
+def _attention_operators(events: Iterable[Event]) -> list[tuple[float, str]]:
+    """(start, name) of the operators that say themselves which attention they are."""
+    return [
+        (float(event["ts"]), event["name"])
+        for event in events
+        if event.get("cat") == "cpu_op" and event["name"].startswith("aten::_scaled_dot_product")
+    ]

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from explorer.engine.trace_counts import backend_of_kernel, count_trace
+from explorer.attention_names import backend_of_name
+from explorer.engine.trace_counts import count_trace
 
 FLASH = "void pytorch_flash::flash_fwd_splitkv_kernel<...>"
 
@@ -68,4 +69,4 @@ def test_innermost_operators_stand_in_for_kernels_without_a_gpu() -> None:
     ],
 )
 def test_backend_is_told_from_the_kernel_name(name: str, backend: str | None) -> None:
-    assert backend_of_kernel(name) == backend
+    assert backend_of_name(name) == backend

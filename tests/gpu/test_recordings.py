@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from explorer.engine.trace_counts import backend_of_kernel
+from explorer.attention_names import backend_of_name
 from explorer.recording import Recording
 from explorer.settings import TINY, AttentionBackend, Mode
 
@@ -58,7 +58,7 @@ def test_compiled_graph_step_is_many_times_shorter_than_eager(eager_run: Finishe
 def test_chosen_attention_backend_really_runs(make_run: MakeRun, backend: AttentionBackend) -> None:
     facts = make_run(attention=backend)[0].facts()
     assert facts.state == "finished", facts.failure
-    assert {backend_of_kernel(name) for name in facts.attention_kernels} == {backend}
+    assert {backend_of_name(name) for name in facts.attention_kernels} == {backend}
     assert facts.correctness is not None
     assert facts.correctness.passed
 
