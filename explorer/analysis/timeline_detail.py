@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from explorer.analysis.timeline_rows import Row
-from explorer.analysis.timeline_sums import CHUNK, Indices, Times, between
+from explorer.analysis.timeline_sums import CHUNK, Indices, Times, between, distinct
 
 EXACT_PX = 2
 """Events at least this wide are drawn as they are."""
@@ -95,7 +95,7 @@ def _runs(row: Row, window: Window, first: int, last: int, wide: Indices) -> tup
     # Bins lie on a grid that starts at time 0, so that blocks keep their shape while the view moves.
     edge_times = np.arange(np.floor(window.start_ns / bin_ns), np.ceil(window.end_ns / bin_ns) + 1) * bin_ns
     cuts = np.searchsorted(row.start_ns[first:last], edge_times.astype(np.int64), side="left") + first
-    edges = np.unique(np.concatenate([[first, last], cuts, wide, wide + 1]))
+    edges = distinct(np.concatenate([[first, last], cuts, wide, wide + 1]))
     edges = edges[(edges >= first) & (edges <= last)]
     is_wide = np.isin(edges[:-1], wide, assume_unique=True)
     return edges[:-1][~is_wide], edges[1:][~is_wide]
@@ -105,7 +105,7 @@ def _blocks(row: Row, wide: Indices, first: Indices, last: Indices) -> Detail:
     if len(first) == 0:
         empty = np.zeros(0, np.int64)
         return Detail(row, wide, empty, empty, empty, empty, empty, np.zeros(0, np.uint8))
-    edges = np.unique(np.concatenate([first, last]))
+    edges = distinct(np.concatenate([first, last]))
     by_colour = between(row.sums, row.start_ns, row.end_ns, row.reach_ns, row.colour, edges=edges)
     by_colour = by_colour[np.searchsorted(edges, first)]
     return Detail(

@@ -9,15 +9,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from explorer.analysis.idle import HOST_PARTS, PARTS, Gaps, gaps_of, host_covers, launching_threads
+from explorer.analysis.timeline_sums import distinct
 from explorer.analysis.windows import DeviceWindows, device_windows
-from explorer.spans import Cover, Rows, Times
+from explorer.spans import NO_ROW, Cover, Rows, Times
 from explorer.trace import Trace, codes_and_words, values
 
 Parts = npt.NDArray[np.uint8]
@@ -27,38 +28,59 @@ Parts = npt.NDArray[np.uint8]
 class GapPieces:
     """The gaps of one device, cut where the part changes; sorted by time, and every gap's pieces add up to it.
 
-    Piece i is `[start_ns[i], end_ns[i])`, of part `PARTS[part[i]]`, in gap `gap[i]`. Gap j is
-    `[gap_start_ns[j], gap_end_ns[j])`, ended by the work in row `ended_by[j]` and drained by the blocking call in row
-    `drained_by[j]` (−1: by none).
+    Piece i is `[start_ns[i], end_ns[i])`, of part `PARTS[part[i]]`. Gap j has the pieces `first_piece[j]` up to
+    `first_piece[j + 1]` and was ended by the work in row `ended_by[j]`; `drained_by` has the row of the blocking call
+    after which the host started from nothing, for those gaps that have one.
     """
 
     start_ns: Times
     end_ns: Times
     part: Parts
-    gap: npt.NDArray[np.int32]
-    gap_start_ns: Times
-    gap_end_ns: Times
+    first_piece: npt.NDArray[np.int32]
     ended_by: npt.NDArray[np.int32]
-    drained_by: npt.NDArray[np.int32]
+    drained_by: Mapping[int, int]
 
     @property
     def size_bytes(self) -> int:
         """Bytes of what the gaps row does not hold already."""
-        own = (self.gap, self.gap_start_ns, self.gap_end_ns, self.ended_by, self.drained_by)
-        return sum(array.nbytes for array in own)
+        return self.first_piece.nbytes + self.ended_by.nbytes
+
+    @property
+    def count(self) -> int:
+        """Number of gaps."""
+        return len(self.ended_by)
+
+    @property
+    def gap_start_ns(self) -> Times:
+        """Start of every gap."""
+        return self.start_ns[self.first_piece[:-1]]
+
+    @property
+    def gap_end_ns(self) -> Times:
+        """End of every gap."""
+        return self.end_ns[self.first_piece[1:] - 1]
+
+    def gap_of(self, piece: int) -> int:
+        """The gap that a piece belongs to."""
+        return int(np.searchsorted(self.first_piece, piece, side="right")) - 1
+
+    def span(self, gap: int) -> tuple[int, int]:
+        """(start, end) of one gap."""
+        return int(self.start_ns[self.first_piece[gap]]), int(self.end_ns[self.first_piece[gap + 1] - 1])
 
     def parts_of(self, gap: int) -> dict[str, int]:
         """Nanoseconds of each part of a gap; parts that it does not have are left out."""
-        first, last = np.searchsorted(self.gap, [gap, gap + 1])
-        length = self.end_ns[first:last] - self.start_ns[first:last]
-        sums = np.bincount(self.part[first:last], weights=length, minlength=len(PARTS)).astype(np.int64)
+        pieces = slice(int(self.first_piece[gap]), int(self.first_piece[gap + 1]))
+        length = self.end_ns[pieces] - self.start_ns[pieces]
+        sums = np.bincount(self.part[pieces], weights=length, minlength=len(PARTS)).astype(np.int64)
         return {part: int(total) for part, total in zip(PARTS, sums, strict=True) if total}
 
     def gap_before(self, time_ns: int) -> int | None:
         """The gap that ends at that time, or None."""
-        place = int(np.searchsorted(self.gap_end_ns, time_ns))
-        is_hit = place < len(self.gap_end_ns) and int(self.gap_end_ns[place]) == time_ns
-        return place if is_hit else None
+        piece = int(np.searchsorted(self.start_ns, time_ns, side="left")) - 1
+        if piece < 0 or int(self.end_ns[piece]) != time_ns:
+            return None
+        return self.gap_of(piece)
 
 
 def gap_pieces(trace: Trace, device: str) -> GapPieces:
@@ -72,11 +94,9 @@ def gap_pieces(trace: Trace, device: str) -> GapPieces:
         start_ns=start,
         end_ns=end,
         part=part.astype(np.uint8),
-        gap=gap.astype(np.int32),
-        gap_start_ns=gaps.start_ns,
-        gap_end_ns=gaps.end_ns,
+        first_piece=np.searchsorted(gap, np.arange(len(gaps.start_ns) + 1)).astype(np.int32),
         ended_by=windows.pieces.row[gaps.ending].astype(np.int32),
-        drained_by=gaps.drained_by.astype(np.int32),
+        drained_by={int(gap): int(gaps.drained_by[gap]) for gap in np.flatnonzero(gaps.drained_by != NO_ROW)},
     )
 
 
@@ -109,7 +129,7 @@ def _cut(trace: Trace, windows: DeviceWindows, gaps: Gaps) -> Iterator[tuple[Tim
 def _thread_parts(covers: Sequence[Cover]) -> tuple[Times, Rows]:
     """What a thread does from each time on, as a position in PARTS: that of the first cover around the time."""
     before_all = np.iinfo(np.int64).min
-    edges = np.unique(np.concatenate([[before_all], *(np.concatenate([cover.start, cover.end]) for cover in covers)]))
+    edges = distinct(np.concatenate([[before_all], *(time for cover in covers for time in (cover.start, cover.end))]))
     parts = np.full(len(edges), PARTS.index("python_and_host"))
     for name, cover in reversed(list(zip(HOST_PARTS, covers, strict=False))):
         if len(cover.start):

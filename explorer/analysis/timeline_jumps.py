@@ -38,8 +38,9 @@ def longest_gap(timeline: Timeline, rank: int, start_ns: int, end_ns: int) -> Pl
     """The first piece of the rank-th longest gap that starts in a window; its place spans the whole gap."""
     found = []
     for device, pieces in timeline.gaps.items():
-        first, last = np.searchsorted(pieces.gap_start_ns, [start_ns, end_ns])
-        length = pieces.gap_end_ns[first:last] - pieces.gap_start_ns[first:last]
+        gap_start, gap_end = pieces.gap_start_ns, pieces.gap_end_ns
+        first, last = np.searchsorted(gap_start, [start_ns, end_ns])
+        length = gap_end[first:last] - gap_start[first:last]
         order = np.argsort(-length, kind="stable")[: rank + 1]
         found += [(int(length[place]), device, int(place + first)) for place in order]
     found.sort(key=lambda each: (-each[0], each[2]))
@@ -48,8 +49,7 @@ def longest_gap(timeline: Timeline, rank: int, start_ns: int, end_ns: int) -> Pl
     _, device, gap = found[rank]
     pieces = timeline.gaps[device]
     index = next(i for i, row in enumerate(timeline.rows) if row.name.key == f"gaps/{device}")
-    piece = int(np.searchsorted(pieces.gap, gap))
-    return Place(index, piece, int(pieces.gap_start_ns[gap]), int(pieces.gap_end_ns[gap]))
+    return Place(index, int(pieces.first_piece[gap]), *pieces.span(gap))
 
 
 def next_match(timeline: Timeline, matches: Matches, time_ns: int, *, forward: bool) -> Place | None:

@@ -86,7 +86,8 @@ def _work_sections(
     pieces = timeline.gaps[device]
     gap = pieces.gap_before(place.start_ns)
     if gap is not None:
-        time.append(Entry("gap before", int(pieces.gap_end_ns[gap] - pieces.gap_start_ns[gap]), "ns"))
+        begin, end = pieces.span(gap)
+        time.append(Entry("gap before", end - begin, "ns"))
         time += [Entry(part, length, "ns", part=part) for part, length in pieces.parts_of(gap).items()]
     return (
         Section("Time", tuple(time)),
@@ -151,9 +152,9 @@ def _resource_entries(timeline: Timeline, work_row: int, place: Place) -> tuple[
 
 def _gap_sections(timeline: Timeline, row: Row, piece: int) -> tuple[tuple[Section, ...], Place | None, Place | None]:
     pieces = timeline.gaps[row.name.key.removeprefix("gaps/")]
-    gap = int(pieces.gap[piece])
+    gap = pieces.gap_of(piece)
     trace = timeline.trace
-    length = int(pieces.gap_end_ns[gap] - pieces.gap_start_ns[gap])
+    begin, end = pieces.span(gap)
     parts = tuple(Entry(part, value, "ns", part=part) for part, value in pieces.parts_of(gap).items())
     ended_by = int(pieces.ended_by[gap])
     call = int(values_or(trace.work, "call_row", NO_ROW)[ended_by])
@@ -161,10 +162,10 @@ def _gap_sections(timeline: Timeline, row: Row, piece: int) -> tuple[tuple[Secti
     entries = [Entry("ended by", word_in(trace, "work", "name", ended_by), "text")]
     if launched_by is not None:
         entries.append(Entry("launched by", word_in(trace, "calls", "name", call), "text"))
-    drained_by = int(pieces.drained_by[gap])
-    if drained_by != NO_ROW:
+    drained_by = pieces.drained_by.get(gap)
+    if drained_by is not None:
         entries.append(Entry("drained by", word_in(trace, "calls", "name", drained_by), "text"))
-    sections = (Section("Gap", (Entry("whole gap", length, "ns"), *parts)), Section("Its end", tuple(entries)))
+    sections = (Section("Gap", (Entry("whole gap", end - begin, "ns"), *parts)), Section("Its end", tuple(entries)))
     return sections, launched_by, place_of(timeline, "work", ended_by)
 
 

@@ -30,6 +30,15 @@ class ColourSums:
         return self.at_chunk.nbytes
 
 
+def distinct(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The distinct values in ascending order; for long columns many times faster than `np.unique`'s hashing."""
+    ordered = np.sort(values)
+    if len(ordered) == 0:
+        return ordered
+    kept: npt.NDArray[np.int64] = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+    return kept
+
+
 def own_time(start_ns: Times, end_ns: Times, reach_before_ns: Times) -> Times:
     """What each event adds to the union of those before it; sorted by start, so that the sum is the union's length.
 

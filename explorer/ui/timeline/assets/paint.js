@@ -6,6 +6,7 @@ const GAP_BOX_PX = 6;
 const LABEL_PX = 30;
 const CHARACTER_PX = 6.1;
 const FAINT = 0.22;
+const TEXTURE_PX = 7;
 
 /** Sizes a canvas for the screen's pixels and returns its context, cleared, in CSS pixels. */
 export function prepared(canvas, width, height) {
@@ -93,8 +94,24 @@ function paintRectangles(context, scene, lane, row, rectangles) {
     context.globalAlpha = faint ? FAINT : isGap && right - left < GAP_BOX_PX ? 0.45 : 1;
     context.fillStyle = scene.palette.fills[colour];
     context.fillRect(x, lane.top, width > 5 && !isGap ? width - 1 : width, lane.height);
+    if (width > TEXTURE_PX) texture(context, scene, lane, row, colour, x, width, rectangles.name[i]);
     if (rectangles.matched[i]) outline(context, scene, x, lane, width);
     if (width > LABEL_PX) label(context, scene, lane, row, colour, x, width, rectangles, i);
+  }
+}
+
+/** What colour alone does not say: a fused kernel has a dashed edge, unattributed time is hatched, a sync outlined. */
+function texture(context, scene, lane, row, colour, x, width, name) {
+  if (row.table === "work" && /^triton_.*fused/.test(scene.nameOf(row, name))) {
+    context.fillStyle = scene.palette.inks[colour];
+    for (let dash = x; dash < x + width - 3; dash += 6) context.fillRect(dash, lane.top, 3, 2);
+  } else if (colour === "unattributed") {
+    context.fillStyle = scene.palette.muted;
+    for (let line = x + 2; line < x + width - 1; line += 6) context.fillRect(line, lane.top, 1, lane.height);
+  } else if (colour === "host_sync" || colour === "call_sync" || colour === "call_sync_copy") {
+    context.fillStyle = scene.palette.muted;
+    for (const top of [lane.top, lane.top + lane.height - 1]) context.fillRect(x, top, width, 1);
+    for (const left of [x, x + width - 1]) context.fillRect(left, lane.top, 1, lane.height);
   }
 }
 
