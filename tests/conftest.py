@@ -13,7 +13,9 @@ from explorer.ingest import read_trace
 from explorer.trace import Trace
 
 # Machine code and parsed traces of tests, kept from one run to the next and away from the user's own.
-os.environ.setdefault("EXPLORER_CACHE", str(Path(__file__).parents[1] / ".pytest_cache" / "explorer"))
+_KEPT = Path(__file__).parents[1] / ".pytest_cache" / "explorer"
+os.environ.setdefault("EXPLORER_CACHE", str(_KEPT))
+os.environ.setdefault("EXPLORER_MACHINE_CODE", str(_KEPT / "machine-code"))
 
 
 @cache

@@ -1,5 +1,6 @@
 """What does this trace file say? Reading, linking, kernel families; profiler JSON is read nowhere else."""
 
+from explorer.ingest.opening import OnProgress, open_trace
 from explorer.ingest.reading import read_trace
 
-__all__ = ["read_trace"]
+__all__ = ["OnProgress", "open_trace", "read_trace"]

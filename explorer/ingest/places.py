@@ -13,3 +13,9 @@ def cache_folder() -> Path:
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "kernel-explorer"
+
+
+def machine_code_base() -> Path:
+    """`$EXPLORER_MACHINE_CODE`, else a folder in the cache."""
+    chosen = os.environ.get("EXPLORER_MACHINE_CODE")
+    return Path(chosen) if chosen else cache_folder() / "machine-code"

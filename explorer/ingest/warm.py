@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from explorer.ingest.places import cache_folder
+from explorer.ingest.places import machine_code_base
 
 COMPILED_SOURCES = ("memory", "json_scan", "interning", "event_scan", "scanner", "rows", "categories", "columns")
 _READY, _CLAIM = "ready", "claimed"
@@ -28,7 +28,7 @@ def machine_code_folder() -> Path:
     digest = hashlib.sha256(sys.version.encode())
     for name in COMPILED_SOURCES:
         digest.update((Path(__file__).parent / f"{name}.py").read_bytes())
-    return cache_folder() / "machine-code" / digest.hexdigest()[:16]
+    return machine_code_base() / digest.hexdigest()[:16]
 
 
 def is_compiled() -> bool:

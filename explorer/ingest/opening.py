@@ -1,0 +1,97 @@
+"""How does a page or a command open a trace without making anybody wait? From the cache, or by a worker process."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from explorer.errors import TraceError
+from explorer.ingest import cache
+from explorer.ingest.reading import read_trace
+from explorer.trace import Trace
+
+OnProgress = Callable[[int, int], None]
+"""Hears (bytes read, bytes of the file). An exception that it raises stops the reading and is passed on."""
+
+_SMALL_BYTES = 1 << 18
+"""Below it a file is read at once: starting a process would take longer."""
+
+
+def open_trace(path: Path, progress: OnProgress | None = None) -> Trace:
+    """The trace in a file: from the cache, or read by a worker process and kept there.
+
+    Raises TraceError as `read_trace` does, and when the worker dies (out of memory, say). `progress` may raise to
+    cancel: the worker is then killed within a moment.
+    """
+    trace = _open(path, progress)
+    return dataclasses.replace(trace, source=dataclasses.replace(trace.source, name=path.name))
+
+
+def _open(path: Path, progress: OnProgress | None) -> Trace:
+    key = cache.content_key(path)
+    cached = cache.load(key)
+    if cached is not None:
+        return cached
+    if path.stat().st_size < _SMALL_BYTES:
+        trace = read_trace(path)
+        cache.store(key, trace)
+        return trace
+    _read_in_worker(path, progress)
+    kept = cache.load(key)
+    # The cache may be too small for it, or the file has changed meanwhile: then it is read here after all.
+    return kept if kept is not None else read_trace(path)
+
+
+def _read_in_worker(path: Path, progress: OnProgress | None) -> None:
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "explorer.ingest.worker", str(path)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        error = _follow(worker, progress)
+        complaint = worker.stderr.read() if worker.stderr else ""
+        code = worker.wait()
+    finally:
+        _end(worker)
+    if error:
+        raise TraceError(error)
+    if code != 0:
+        last = complaint.strip().splitlines()[-1:] or [f"exit code {code}"]
+        raise TraceError(
+            f"Reading {path.name} ended unexpectedly ({last[0]}). If the machine ran out of memory, record fewer steps."
+        )
+
+
+def _follow(worker: subprocess.Popen[str], progress: OnProgress | None) -> str:
+    """Passes the worker's progress on; its error message, empty for none."""
+    error = ""
+    for line in worker.stdout or ():
+        try:
+            said = json.loads(line)
+        except ValueError:  # a library's own output
+            continue
+        error = said.get("error", error)
+        if progress is not None and "read_bytes" in said:
+            progress(said["read_bytes"], said["size_bytes"])
+    return error
+
+
+def _end(worker: subprocess.Popen[str]) -> None:
+    if worker.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()
+    for stream in (worker.stdout, worker.stderr):
+        if stream is not None:
+            stream.close()

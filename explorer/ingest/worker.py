@@ -1,0 +1,51 @@
+"""Reads one trace in a process of its own, so that nobody else waits for it: `python -m explorer.ingest.worker PATH`.
+
+Says on standard output, one JSON object a line: `{"read_bytes": ..., "size_bytes": ...}` while it reads, and at the
+end `{"key": ...}`, under which the parsed trace lies in the cache, or `{"error": ...}`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from explorer.errors import ExplorerError
+from explorer.ingest.cache import content_key, store
+from explorer.ingest.reading import read_trace
+
+_SECONDS_BETWEEN_LINES = 0.1
+NOT_KEPT = "The parsed trace cannot be kept: the cache folder is full or read-only. Free some space and open it again."
+
+
+def main(path: Path) -> int:
+    """Reads the trace and keeps it in the cache; the exit code."""
+    size_bytes, last_said = path.stat().st_size if path.is_file() else 0, 0.0
+
+    def on_bytes(read_bytes: int) -> None:
+        nonlocal last_said
+        if time.monotonic() - last_said > _SECONDS_BETWEEN_LINES:
+            last_said = time.monotonic()
+            _say(read_bytes=read_bytes, size_bytes=size_bytes)
+
+    try:
+        key = content_key(path)
+        trace = read_trace(path, on_bytes)
+    except ExplorerError as problem:
+        _say(error=str(problem))
+        return problem.exit_code
+    if not store(key, trace):
+        _say(error=NOT_KEPT)
+        return 1
+    _say(key=key)
+    return 0
+
+
+def _say(**fields: Any) -> None:
+    print(json.dumps(fields), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
