@@ -26,7 +26,7 @@ def draw_sidebar(sources: Sequence[Source]) -> None:
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             st.button("Swap", key="swap", icon=":material/swap_horiz:", type="tertiary", on_click=swap)
             copy_link("Copy link")
-        _draw_queue()
+        st.fragment(_draw_queue, run_every=2.0 if launcher().active() else None)()
 
 
 def _draw_picker(letter: str, sources: Sequence[Source]) -> None:
@@ -63,7 +63,6 @@ def _option(source: Source) -> str:
     return title if source.kind == "sample" else f"{title} · {KIND_LABELS[source.kind]}"
 
 
-@st.fragment(run_every=2.0)
 def _draw_queue() -> None:
     active = launcher().active()
     if not active:

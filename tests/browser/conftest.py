@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from explorer.settings import RunSettings
 from explorer.ui.places import TRACES_VARIABLE
@@ -34,6 +34,9 @@ FLAGS = [
 ]
 _PROBE = "/_stcore/"
 """Streamlit looks for its server below a page's own path first, and the browser logs that 404 as an error."""
+
+
+expect.set_options(timeout=60_000)  # two busy processors draw a page in seconds, not in one
 
 
 @pytest.fixture(scope="session")
@@ -133,7 +136,7 @@ def watched(page: Page) -> Iterator[Page]:
     assert errors == []
 
 
-def settled(page: Page, timeout_ms: float = 30_000) -> Page:
+def settled(page: Page, timeout_ms: float = 90_000) -> Page:
     """The page, once its script has run to the end."""
     page.wait_for_function(
         "document.querySelector('[data-testid=stApp]')?.getAttribute('data-test-script-state') === 'notRunning'",
