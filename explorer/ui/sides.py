@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
 import streamlit as st
 
 from explorer.analysis.findings import idle_sentence
-from explorer.analysis.pieces import CPU, pieces_of
+from explorer.analysis.pieces import CPU
 from explorer.analysis.windows import Window, step_windows
 from explorer.charts.gap_parts import IdleParts
 from explorer.charts.gaps import GapsOfSide
 from explorer.charts.step_bar import StepParts
-from explorer.charts.theme import IDLE_PARTS
-from explorer.charts.timeline import Side as TimelineSide
 from explorer.errors import ExplorerError, TraceError
 from explorer.report import Report
 from explorer.trace import Trace
@@ -81,42 +78,6 @@ class Side:
     def gaps_of_side(self) -> GapsOfSide:
         """Every gap with its parts."""
         return GapsOfSide(self.letter, self.gaps.table("gaps"))
-
-    def timeline_side(self, step: int) -> TimelineSide:
-        """The timeline from one step's start."""
-        window = self.windows[min(step, len(self.windows) - 1)]
-        gaps = self.gaps.table("gaps")
-        return TimelineSide(
-            self.letter,
-            self.source.title,
-            self.trace,
-            window.start_ns,
-            window.end_ns,
-            gaps[["start_ns", "end_ns", "length_ns", *_PART_COLUMNS]],
-            self.trace.work if not self.is_cpu else _stand_ins(self.trace),
-        )
-
-
-def _stand_ins(trace: Trace) -> pa.Table:
-    """Operators' self times in the shape of GPU work."""
-    ran = pieces_of(trace, CPU)
-    rows = pa.array(ran.row)
-    nothing = pa.nulls(len(ran.row), pa.int64())
-    return pa.table(
-        {
-            "start_ns": ran.start_ns,
-            "end_ns": ran.end_ns,
-            "name": trace.operators["name"].take(rows),
-            "family": trace.operators["family"].take(rows),
-            "device": pa.repeat(CPU, len(ran.row)),
-            "stream": pa.nulls(len(ran.row), pa.string()),
-            "call_row": nothing,
-            "operator_row": nothing,
-        }
-    )
-
-
-_PART_COLUMNS = [f"{part}_ns" for part in IDLE_PARTS]
 
 
 def open_sides(selection: Selection) -> list[Side]:

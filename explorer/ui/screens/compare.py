@@ -18,7 +18,7 @@ from explorer.ui.settings_form import fill_form, label_of, load_settings, option
 from explorer.ui.sides import Side, open_sides
 from explorer.ui.sources import all_sources
 from explorer.ui.step_cards import step_cards
-from explorer.ui.timelines import draw_timelines
+from explorer.ui.timeline.component import draw_timeline
 from explorer.ui.trust import draw_trust
 
 
@@ -39,7 +39,7 @@ def show() -> None:
     pieces.cards(step_cards(sides))
     _draw_bars(sides)
     pieces.part_title("One step, from its start", "the first profiled step; drag to zoom, double-click to go back")
-    draw_timelines(sides, pieces.current_theme().name)
+    draw_timeline({side.letter.lower(): side.source for side in sides}, page="compare", is_compact=True)
     pieces.part_title(
         "Kernels" if not sides[0].is_cpu else "Operators", "a step, on average; a family opens to its names"
     )

@@ -18,8 +18,10 @@ _BOOT = ASSETS / "boot.js"
 _STYLE = ASSETS / "timeline.css"
 
 
-def draw_timeline(sources: Mapping[str, Source], *, page: str) -> None:
+def draw_timeline(sources: Mapping[str, Source], *, page: str, is_compact: bool = False) -> None:
     """Draws the linked timelines of one or two runs by their letters; `page` is the page's path in the address.
+
+    A compact one, for a page about something else, has one line of controls and opens on the shortest step.
 
     Zooming, searching and clicking go to the routes of `explorer.ui.routes` and run no page script. Only an id that
     has ended asks for a new run of the script, which hands out new ones.
@@ -28,6 +30,7 @@ def draw_timeline(sources: Mapping[str, Source], *, page: str) -> None:
         key="timeline",
         data={
             "page": page,
+            "is_compact": is_compact,
             "main": asset_address("main.js"),
             "plotly": plotly_address(),
             "api": PREFIX,

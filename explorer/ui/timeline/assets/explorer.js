@@ -28,6 +28,7 @@ export class Explorer extends Navigation {
     this.data = data;
     this.rootPath = root;
     this.onEnded = onEnded;
+    this.isCompact = data.is_compact;
     this.labels = data.themes.labels;
     this.closing = new AbortController();
     this.menus = [];
@@ -77,6 +78,7 @@ export class Explorer extends Navigation {
 
   /** How high one pane's rows may grow without leaving the window. */
   roomForPane() {
+    if (this.isCompact) return 0;
     const rows = this.layout === "beside" ? 1 : this.panes.length;
     return (window.innerHeight - CHROME_PX) / rows - PANE_CHROME_PX;
   }

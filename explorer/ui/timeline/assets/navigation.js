@@ -19,11 +19,12 @@ export class Navigation {
     this.ranks = { kernel: -1, gap: -1 };
   }
 
-  /** The first view: what the address says, else the first step. */
+  /** The first view: what the address says, else the first step; where room is short, as much of it as the shortest has. */
   start({ step, view, pick }) {
     this.align(Math.min(step ?? 0, Math.max(this.stepCount - 1, 0)));
     this.legend.show();
     if (view) for (const pane of this.panes) pane.show(view);
+    else if (this.isCompact) this.fitShortest();
     else this.fit();
     const pane = pick && this.panes.find((each) => each.run.letter === pick.letter);
     if (pane && pick.row < pane.rows.length) this.choosePlace(pane, pick);
@@ -57,6 +58,12 @@ export class Navigation {
   /** The chosen step of every run, on one scale. */
   fit() {
     this.fitSpans(this.panes.map((pane) => pane.stepSpan(this.step)));
+  }
+
+  fitShortest() {
+    const spans = this.panes.map((pane) => pane.stepSpan(this.step));
+    const end = Math.min(...spans.map((span) => span.end));
+    this.fitSpans(spans.map(() => ({ start: 0, end })));
   }
 
   fitTrace() {

@@ -20,7 +20,7 @@ export class Toolbar {
       this.steps,
       element("div", { class: "tl-group" }, button("Fit", "Fit the step (f)", () => explorer.fit()), button("Whole trace", "Fit the whole trace (0)", () => explorer.fitTrace())),
       this.modes.box,
-      two ? element("div", { class: "tl-group" }, this.linking.box, this.layout.box) : null,
+      two ? element("div", { class: "tl-group" }, this.linking.box, explorer.isCompact ? null : this.layout.box) : null,
       element("div", { class: "tl-group tl-last" }, menu(explorer, "Rows", "Which rows are shown", () => rowChoices(explorer)), menu(explorer, "Save", "Picture, trace file, other viewers", () => saveChoices(explorer)), button("?", "Keys (?)", () => explorer.help.toggle())),
     );
     const second = element(
@@ -30,7 +30,7 @@ export class Toolbar {
       element("div", { class: "tl-group" }, element("span", { class: "tl-quiet" }, "Longest"), button("kernel", "Longest kernel of the step, again for the next (k)", () => explorer.jumpToLongest("kernel")), button("gap", "Longest gap of the step, again for the next (g)", () => explorer.jumpToLongest("gap"))),
       explorer.search.answer,
     );
-    this.box = element("div", { class: "tl-toolbar", role: "toolbar", "aria-label": "Timeline" }, first, second);
+    this.box = element("div", { class: "tl-toolbar", role: "toolbar", "aria-label": "Timeline" }, first, explorer.isCompact ? null : second);
   }
 
   toggle(text, title, isOn, flip) {
