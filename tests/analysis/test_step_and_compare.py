@@ -1,0 +1,171 @@
+"""Do the cards and the comparison say what was measured, and admit what was not?"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from explorer.analysis.compare import comparable, compare_reports, comparison_sentence
+from explorer.analysis.findings import trace_findings
+from explorer.analysis.metrics import device_facts
+from explorer.analysis.step import step_floor_ns, step_report
+from explorer.recording import Calibration, Environment, Facts, Profile
+from explorer.report import Report
+from explorer.settings import RunSettings
+from explorer.trace import Trace
+from tests.drawing import draw
+
+SETTINGS = RunSettings()
+FACTS = Facts(
+    steady_latencies_ns=[100, 110, 120, 130, 1000],
+    weight_bytes=9000,
+    weight_read_bytes_per_step=4000,
+    kv_read_bytes_per_step=900,
+    kv_written_bytes_per_step=100,
+    step_flops=10_000,
+    tokens_per_step=2,
+    peak_memory_bytes=5000,
+    calibration=Calibration(read_bandwidth_bytes_per_s=1e11, matmul_flops_per_s=1e11),
+    profile=Profile(step_latencies_ns=[200], slowdown_ratio=1.7, kernel_counts=[3], expected_kernel_count=3),
+    environment=Environment(device_name="NVIDIA H200", python_version="3.11", torch_version="2.11"),
+)
+
+
+def slow() -> Trace:
+    """A step of 100 us of which the GPU works 20 and waits 80 for the host."""
+    return draw("""
+        steps    0000000000
+        host     ...A...BB.
+        stream 7 ....a....b
+    """)
+
+
+def fast() -> Trace:
+    """A step of 50 us of which the GPU works 40."""
+    return draw("""
+        steps    0000000000
+        host     GGGG......
+        stream 7 .gggg.....
+    """)
+
+
+def test_cards_lead_with_the_unprofiled_step() -> None:
+    report = step_report(slow(), SETTINGS, FACTS)
+
+    assert report.value("step_ns") == 120
+    assert report.value("step_spread_ns") == 20
+    assert report.value("step_p90_ns") == pytest.approx(652)
+    assert report.value("profiled_step_ns") == 100_000
+    assert report.value("gpu_busy_ratio") == 0.2
+    assert report.value("late_host_ns") == 80_000
+    assert report.value("kernels_per_step") == report.value("host_launches_per_step") == 2
+    assert report.value("tokens_per_s") == pytest.approx(2 / 120e-9)
+    assert report.value("peak_memory_bytes") == 5000
+
+
+def test_floor_is_bytes_over_measured_bandwidth() -> None:
+    report = step_report(slow(), SETTINGS, FACTS)
+
+    assert report.value("floor_ns") == pytest.approx(50)
+    assert report.value("floor_ratio") == pytest.approx(50 / 120)
+
+
+def test_floor_of_prefill_is_the_larger_of_bytes_and_flops() -> None:
+    prefill = dataclasses.replace(SETTINGS, phase="prefill")
+
+    floor, why = step_floor_ns(prefill, FACTS)
+
+    assert floor == pytest.approx(100)
+    assert why == ""
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        (None, "uploaded trace"),
+        (dataclasses.replace(FACTS, calibration=None), "bandwidth"),
+        (dataclasses.replace(FACTS, weight_read_bytes_per_step=None), "weights"),
+    ],
+)
+def test_unknown_floor_says_why(facts: Facts | None, said: str) -> None:
+    metric = step_report(slow(), SETTINGS, facts).metric("floor_ns")
+
+    assert metric.value is None
+    assert said in metric.reason
+
+
+def test_uploaded_trace_has_no_unprofiled_step_and_says_so() -> None:
+    metric = step_report(slow()).metric("step_ns")
+
+    assert metric.value is None
+    assert "explorer run" in metric.reason
+
+
+def test_change_within_the_spread_is_none_measured() -> None:
+    one = step_report(slow(), SETTINGS, FACTS)
+    later = step_report(slow(), SETTINGS, dataclasses.replace(FACTS, steady_latencies_ns=[130] * 5))
+
+    (near,) = [delta for delta in compare_reports(one, later, 20, 0) if delta.key == "step_ns"]
+    (far,) = [delta for delta in compare_reports(one, later, 5, 0) if delta.key == "step_ns"]
+
+    assert near.exceeds_spread is False
+    assert far.exceeds_spread is True
+    assert far.change == 10
+
+
+def with_step(trace: Trace, step_ns: int) -> Report:
+    """The trace's cards with that unprofiled step."""
+    return step_report(trace, SETTINGS, dataclasses.replace(FACTS, steady_latencies_ns=[step_ns] * 3))
+
+
+def test_sentence_has_the_numbers_of_exactly_these_two() -> None:
+    sentence = comparison_sentence(with_step(slow(), 41_700_000), with_step(fast(), 2_360_000))
+
+    assert sentence == (
+        "B's step is 17.7 times shorter. Four fifths of A's step the GPU waited for the host; in B 20 % of it."
+    )
+
+
+def test_sentence_of_equal_and_of_slightly_different_steps() -> None:
+    same = comparison_sentence(with_step(fast(), 1000), with_step(fast(), 1001))
+    near = comparison_sentence(with_step(fast(), 1000), with_step(fast(), 1250))
+
+    assert same.startswith("Both steps take the same")
+    assert near.startswith("B's step is 20 % longer")
+
+
+@pytest.mark.parametrize(
+    ("change", "is_fair", "said"),
+    [
+        ({}, True, "same settings"),
+        ({"mode": "compile"}, True, "Only the mode differs"),
+        ({"mode": "compile", "joined_projections": True}, True, "Several settings"),
+        ({"batch_size": 2}, False, "Not a fair comparison: batch size"),
+        ({"measured_steps": 7}, True, "same settings"),
+    ],
+)
+def test_comparable_names_what_differs(change: dict[str, object], is_fair: bool, said: str) -> None:
+    other = dataclasses.replace(SETTINGS, **change)  # type: ignore[arg-type]  # fields of several types
+
+    found = comparable((SETTINGS, FACTS), (other, FACTS))
+
+    assert found.is_fair is is_fair
+    assert said in found.verdict
+
+
+def test_another_device_is_no_fair_comparison() -> None:
+    environment = Environment(device_name="NVIDIA A100", python_version="3.11", torch_version="2.11")
+
+    found = comparable((SETTINGS, FACTS), (SETTINGS, dataclasses.replace(FACTS, environment=environment)))
+
+    assert [difference.key for difference in found.differences] == ["device_name"]
+    assert not found.is_fair
+
+
+def test_findings_name_the_largest_parts_of_idle() -> None:
+    trace = slow()
+
+    (finding,) = trace_findings(trace, [device_facts(trace, "0", "steps")])
+
+    assert finding == "Of 80.0 µs idle a step: 50.0 µs Python and host and 30.0 µs launch call."

@@ -1,0 +1,73 @@
+"""Does the trust card count what is wrong, and say what it blocks?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from explorer.analysis.trust import trust_report
+from explorer.trace import Trace
+from tests.drawing import draw
+from tests.shared import SHARED, needs_shared
+
+Read = Callable[[Path], Trace]
+
+
+def test_unlinked_work_blocks_what_needs_launches() -> None:
+    report = trust_report(
+        draw("""
+        host     A.......
+        stream 7 .aa.??.?
+    """)
+    )
+
+    assert report.value("unlinked_count") == 2
+    assert report.value("linked_ratio") == 1 / 3
+    assert "late host" in " ".join(report.table("blocks")["blocks"])
+
+
+def test_launches_whose_work_is_missing_are_counted() -> None:
+    assert (
+        trust_report(
+            draw("""
+        host     A.B.C...
+        stream 7 .aa.....
+    """)
+        ).value("lost_work_count")
+        == 2
+    )
+
+
+def test_overlaps_on_one_stream_are_counted_and_those_of_two_streams_are_not() -> None:
+    one = draw("""
+        host     AB......
+        stream 7 ..aaaa..
+        stream 9 ...bbbb.
+    """)
+
+    assert trust_report(one).value("overlap_count") == 0
+
+
+def test_clean_trace_blocks_nothing_but_what_coarse_times_do() -> None:
+    report = trust_report(
+        draw("""
+        steps    00000000
+        host     A..B....
+        stream 7 .aa.bb..
+    """)
+    )
+
+    assert report.table("blocks")["entry"].tolist() == ["time resolution"]
+    assert report.value("resolution_ns") == 1000
+
+
+@needs_shared
+def test_known_flaws_of_real_traces_are_found(read: Read) -> None:
+    traces = SHARED / "traces"
+    capture = trust_report(read(traces / "mi300_sglang_graph_capture_bs32.json.gz"))
+    unlinked = trust_report(read(traces / "h100_qwen1.5-0.5b_eager.json.gz"))
+    graph = trust_report(read(traces / "mi300_sglang_qwen3-8b_decode_hipgraph.json.gz"))
+
+    assert (capture.value("lost_work_count") or 0) > 400  # captured, not run
+    assert unlinked.value("unlinked_count") == 509
+    assert graph.value("work_per_graph_launch") == 544
