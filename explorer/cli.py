@@ -1,4 +1,4 @@
-"""The same answers without a browser: `explorer run, report, compare, buckets, presets`.
+"""The same answers without a browser: `explorer run, report, compare, buckets, attention, sweep, presets`.
 
 Answers go to standard output, progress and errors to standard error. Analyses are imported inside their commands:
 `explorer run` works on a machine that has torch and numpy only.
@@ -14,10 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from explorer.attention_command import add_attention
 from explorer.capture_sizes import LARGEST_SIZE, RULES, Padding, pad, sglang_sizes, vllm_sizes
-from explorer.errors import ExplorerError, RunError, SettingsError
-from explorer.launch import JobStatus, Launcher, default_device
-from explorer.settings import CHOICES, MODEL_SHAPES, STAGE_LABELS, RunSettings, default_cache_tokens
+from explorer.errors import ExplorerError, SettingsError
+from explorer.launch import default_device
+from explorer.making import make_recording
+from explorer.settings import CHOICES, MODEL_SHAPES, RunSettings, default_cache_tokens
+from explorer.sweep_command import add_sweep
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,6 +46,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_report(commands.add_parser("report", help="what a recording or a trace file shows"))
     _add_compare(commands.add_parser("compare", help="two recordings or traces side by side"))
     _add_buckets(commands.add_parser("buckets", help="an engine's CUDA-graph batch sizes, and padding to them"))
+    add_attention(commands.add_parser("attention", help="which attention backend runs, and what each costs"))
+    add_sweep(commands.add_parser("sweep", help="measure a model and its CUDA graphs at many batch sizes"))
     presets = commands.add_parser("presets", help="the models that can be run")
     presets.set_defaults(command=_presets)
     return parser
@@ -86,40 +91,9 @@ def _run(chosen: argparse.Namespace) -> int:
             },
         }
     )
-    launcher = Launcher()
-    run_id = launcher.submit(settings, chosen.out)
-    try:
-        status = _follow(launcher, run_id)
-    except KeyboardInterrupt:
-        launcher.cancel(run_id)
-        launcher.wait(run_id, 5)
-        raise
-    if status.state != "finished":
-        raise RunError(f"The run {status.state}: {status.message} The recording is in {chosen.out}.")
+    make_recording(settings, chosen.out)
     print(chosen.out)
     return 0
-
-
-def _follow(launcher: Launcher, run_id: str) -> JobStatus:
-    from explorer.units import text
-
-    told: set[str] = set()
-    for change, status in enumerate(launcher.follow(run_id)):
-        if status.place_in_queue and change > 0 and "queue" not in told:  # every run is queued for a moment
-            told.add("queue")
-            print("waiting for the device: another run is measuring on it", file=sys.stderr)
-        for stage in status.stages:
-            if stage.state == "finished" and stage.stage not in told:
-                told.add(stage.stage)
-                print(
-                    f"{STAGE_LABELS.get(stage.stage, stage.stage):<12} {text(stage.elapsed_ns, 'ns'):>10}",
-                    file=sys.stderr,
-                )
-        for note in status.notes:
-            if note not in told:
-                told.add(note)
-                print(f"note: {note}", file=sys.stderr)
-    return status
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from explorer.errors import SettingsError
+from explorer.probe_settings import ProbeSettings
 from explorer.settings import Device, RunSettings
 
 
@@ -39,7 +40,7 @@ class ExperimentSettings(Protocol):
 
 
 EXPERIMENTS: Mapping[str, type[ExperimentSettings]] = MappingProxyType(
-    {kind.experiment: kind for kind in (RunSettings,)}
+    {kind.experiment: kind for kind in (RunSettings, ProbeSettings)}
 )
 
 Chosen = TypeVar("Chosen", bound=ExperimentSettings)

@@ -16,6 +16,7 @@ cuda)
     record h200-best $qwen --mode compile_cuda_graph --joined-projections --autotune --attention flash
     record h200-prefill-eager $qwen --phase prefill --mode eager
     record h200-prefill-compile $qwen --phase prefill --mode compile
+    python3 -m explorer.cli attention --out "$out/h200-attention" --device cuda
     ;;
 cpu)
     record cpu-tiny-eager --model tiny --dtype float32 --context 64 --mode eager
