@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from explorer.errors import SettingsError
 from explorer.probe_settings import ProbeSettings
 from explorer.settings import Device, RunSettings
+from explorer.sweep_settings import SweepSettings
 
 
 class ExperimentSettings(Protocol):
@@ -40,7 +41,7 @@ class ExperimentSettings(Protocol):
 
 
 EXPERIMENTS: Mapping[str, type[ExperimentSettings]] = MappingProxyType(
-    {kind.experiment: kind for kind in (RunSettings, ProbeSettings)}
+    {kind.experiment: kind for kind in (RunSettings, ProbeSettings, SweepSettings)}
 )
 
 Chosen = TypeVar("Chosen", bound=ExperimentSettings)

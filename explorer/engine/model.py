@@ -238,9 +238,11 @@ class Qwen3(nn.Module):
         normalised_BLE: torch.Tensor = self.norm(x_BLE)
         return normalised_BLE
 
-    def logits(self, x_BLE: torch.Tensor) -> torch.Tensor:
-        """Logits of hidden states, V in place of E."""
+    def logits(self, x_BLE: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+        """Logits of hidden states, V in place of E; written into `out` where it is given."""
         head = self.embed_tokens if self.shape.tied_embeddings else self.lm_head
+        if out is not None:
+            return torch.matmul(x_BLE, head.weight.t(), out=out)
         return functional.linear(x_BLE, head.weight)
 
     def next_logits(self, tokens_BL: torch.Tensor, positions_B: torch.Tensor) -> torch.Tensor:

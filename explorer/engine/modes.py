@@ -20,7 +20,7 @@ from torch import nn
 from explorer.engine.attention import under_backend
 from explorer.engine.clock import host_ns
 from explorer.engine.graphs import GraphPool, measure_capture, require_shape, warm_up_aside
-from explorer.engine.model import StepInputs, run_layer
+from explorer.engine.model import LayerRunner, StepInputs, run_layer
 from explorer.engine.piecewise import PiecewiseStep, compiled_functions
 from explorer.engine.workload import Step, Workload
 from explorer.recording import ColdStart
@@ -75,15 +75,7 @@ def compiled_step(workload: Workload) -> Step:
         # Without this Inductor's fused C++ kernels leave no trace, and a compiled run would seem to do nothing.
         config.cpp.enable_kernel_profile = True
     if settings.compile_scope == "layer":
-        backend = settings.attention
-
-        def run_layer_under_backend(layer: nn.Module, x_BLE: torch.Tensor, step: StepInputs) -> torch.Tensor:
-            with under_backend(backend):
-                return run_layer(layer, x_BLE, step)
-
-        model.run_layer = torch.compile(
-            run_layer_under_backend, fullgraph=True, dynamic=False, mode=_compile_mode(settings)
-        )
+        model.run_layer = compiled_layer(settings)
         return model.next_logits
     compiled = torch.compile(model.next_logits, fullgraph=True, dynamic=False, mode=_compile_mode(settings))
     if settings.mode != "reduce_overhead":
@@ -95,6 +87,17 @@ def compiled_step(workload: Workload) -> Step:
         return compiled(tokens_BL, positions_B)
 
     return step
+
+
+def compiled_layer(settings: RunSettings) -> LayerRunner:
+    """One layer under torch.compile, compiled anew for every shape and shared by all layers."""
+    backend = settings.attention
+
+    def run_layer_under_backend(layer: nn.Module, x_BLE: torch.Tensor, step: StepInputs) -> torch.Tensor:
+        with under_backend(backend):
+            return run_layer(layer, x_BLE, step)
+
+    return torch.compile(run_layer_under_backend, fullgraph=True, dynamic=False, mode=_compile_mode(settings))
 
 
 def _compile_mode(settings: RunSettings) -> str | None:

@@ -88,14 +88,17 @@ def attend_all(attention: Attention, new: QueriesKeysValues, step: StepInputs, a
         attended_BLHD.copy_(attention(*new, step))
 
 
-def attend_mixed(decode_count: int, prefill_count: int) -> Attend:
+def attend_mixed(decode_count: int, prompt_count: int, read_tokens: int | None = None) -> Attend:
     """Attention of a flat batch of tokens BL, L = 1: rows that decode, then one row's new prompt, then padding.
 
     Padded tokens are written (to the slots that they were given) and never read, and their output stays what it was.
+    `read_tokens` replaces the length that the pieces were made with.
     """
 
     def attend(attention: Attention, new: QueriesKeysValues, step: StepInputs, attended_BLHD: torch.Tensor) -> None:
         q_BLHD, k_BLKD, v_BLKD = new
+        if read_tokens is not None:
+            step = step._replace(read_tokens=read_tokens)
         attention.write(k_BLKD, v_BLKD, step.slots_N)
         with under_backend(attention.policy.backend):
             if decode_count:
@@ -103,8 +106,8 @@ def attend_mixed(decode_count: int, prefill_count: int) -> Attend:
                 # A decode reads the cache, so its keys and values are not looked at.
                 out_BLHD = attention.read(q_BLHD[:decode_count], k_BLKD, v_BLKD, step._replace(mask_B11S=mask_B11T))
                 attended_BLHD[:decode_count].copy_(out_BLHD)
-            if prefill_count:
-                prompt = slice(decode_count, decode_count + prefill_count)
+            if prompt_count:
+                prompt = slice(decode_count, decode_count + prompt_count)
                 q_1LHD, k_1LKD, v_1LKD = (tensor[prompt].transpose(0, 1) for tensor in new)
                 out_1LHD = attention.read(q_1LHD, k_1LKD, v_1LKD, step._replace(mask_B11S=None))
                 attended_BLHD[prompt].copy_(out_1LHD.transpose(0, 1))
@@ -151,7 +154,7 @@ class Pieces:
         self._walk(self._inputs, record, lambda *_: None)
         self._replays = replays
 
-    def plain(self, inputs: Inputs | None = None, attend: Attend = attend_all) -> torch.Tensor:
+    def plain(self, attend: Attend = attend_all, inputs: Inputs | None = None) -> torch.Tensor:
         """Logits of a step whose pieces are called without their graphs: the same kernels in the same order."""
         return self._walk(inputs or self._inputs, lambda _index, work: work(), attend)
 
@@ -203,7 +206,7 @@ class PiecewiseStep:
 
     def captured(self, tokens_BL: torch.Tensor, positions_B: torch.Tensor) -> torch.Tensor:
         """The step without its graphs."""
-        return self.pieces.plain(Inputs(tokens_BL, positions_B, self._inputs.starts_B))
+        return self.pieces.plain(inputs=Inputs(tokens_BL, positions_B, self._inputs.starts_B))
 
     def __call__(self, tokens_BL: torch.Tensor, positions_B: torch.Tensor) -> torch.Tensor:
         require_shape(self._inputs.tokens_BL, tokens_BL)
