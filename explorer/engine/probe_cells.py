@@ -195,6 +195,8 @@ def _reference(inputs: CallInputs) -> Reference:
 def _error(out: torch.Tensor, call: AttentionCall, reference: Reference) -> tuple[float | None, str]:
     if reference.out_BHLV is None:
         return None, reference.note
+    if not reference.out_BHLV.isfinite().any():
+        return None, "no query sees a key"
     ratio = error_ratio(out, reference.out_BHLV)
     return (ratio, "") if math.isfinite(ratio) else (None, "the result is not finite")
 

@@ -1,0 +1,157 @@
+"""On a GPU: is the probe's answer PyTorch's own, are refusals explained, and is a mismatch of backends seen?"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+from explorer.attention_call import CALL_CHOICES, AttentionCall
+from explorer.attention_calls import calls_of
+from explorer.engine import probe_ask as ask
+from explorer.engine.probe_cells import Examiner, FlexBudget, enabling_changes
+from explorer.engine.probe_graphs import try_graphs
+from explorer.engine.probe_inputs import error_ratio, make_inputs, reference_of
+from explorer.engine.probe_measure import Stopwatch
+from explorer.engine.probe_ragged import WAYS, ragged_batch, ragged_reference, ragged_run
+from explorer.engine.probe_reasons import reason_of
+from explorer.probe_results import CallResult
+
+pytestmark = pytest.mark.gpu
+
+DEVICE = torch.device("cuda")
+NAMES = {0: "math", 1: "flash", 2: "efficient", 3: "cudnn", 4: "overrideable", -1: "error"}
+
+
+@pytest.fixture(autouse=True)
+def as_the_probe_does() -> Iterator[None]:
+    with torch.no_grad():
+        torch.set_warn_always(True)
+        yield
+        torch.set_warn_always(False)
+
+
+@pytest.fixture(scope="module")
+def examiner() -> Examiner:
+    return Examiner(DEVICE, Stopwatch(DEVICE, 3), FlexBudget.of(0), 0, lambda call, run: None)
+
+
+def random_calls(count: int) -> list[AttentionCall]:
+    chance = random.Random(7)
+    calls: list[AttentionCall] = []
+    while len(calls) < count:
+        heads = chance.choice([1, 4, 8])
+        keys = chance.choice([1, 16, 100, 256])
+        size = chance.choice([8, 33, 64, 80, 128, 256, 512])
+        call = AttentionCall(
+            label=f"random {len(calls)}",
+            dtype=chance.choice(CALL_CHOICES["dtype"]),  # type: ignore[arg-type]
+            batch_size=chance.choice([1, 3]),
+            query_head_count=heads,
+            kv_head_count=chance.choice([1, heads]),
+            query_tokens=chance.choice([1, 7, keys]),
+            kv_tokens=keys,
+            head_size=size,
+            value_head_size=chance.choice([size, size, 64]),
+            mask=chance.choice(CALL_CHOICES["mask"]),  # type: ignore[arg-type]
+            mask_shape=chance.choice(CALL_CHOICES["mask_shape"]),  # type: ignore[arg-type]
+            is_causal=chance.random() < 0.3,
+            dropout_ratio=chance.choice([0.0, 0.0, 0.1, 0.125]),
+            layout=chance.choice(CALL_CHOICES["layout"]),  # type: ignore[arg-type]
+        )
+        if not call.refusals():
+            calls.append(call)
+    return calls
+
+
+@pytest.mark.parametrize("call", [*calls_of("why_not", "full"), *random_calls(150)], ids=lambda call: call.label)
+def test_choice_is_that_of_pytorch(call: AttentionCall) -> None:
+    inputs = make_inputs(call, DEVICE, 0)
+    try:
+        expected: str | None = NAMES[
+            torch._fused_sdp_choice(
+                inputs.q_BHLD,
+                inputs.k_BKTD,
+                inputs.v_BKTV,
+                attn_mask=inputs.mask,
+                dropout_p=call.dropout_ratio,
+                is_causal=call.is_causal,
+                enable_gqa=inputs.k_BKTD.shape[1] != inputs.q_BHLD.shape[1],
+            )
+        ]
+    except RuntimeError:
+        expected = None
+    assert ask.automatic_choice(inputs)[0] == expected
+    if expected in ask.SDPA_BACKENDS:
+        assert ask.accepts(expected, inputs)
+
+
+def test_every_refusal_has_a_sentence_and_words_of_its_own() -> None:
+    unexplained = []
+    for call in calls_of("why_not", "full"):
+        inputs = make_inputs(call, DEVICE, 0)
+        for backend in ("flash", "efficient", "cudnn"):
+            if not ask.accepts(backend, inputs):
+                sentence = ask.refusal(backend, inputs)
+                if not sentence or reason_of(sentence) == sentence:
+                    unexplained.append((call.label, backend, sentence))
+    assert unexplained == []
+
+
+def examined(examiner: Examiner, **fields: object) -> CallResult:
+    return examiner.examine(AttentionCall(label="examined", **fields))  # type: ignore[arg-type]
+
+
+def test_masked_decode_is_refused_by_flash_and_measured_under_math(examiner: Examiner) -> None:
+    result = examined(examiner, query_tokens=1, kv_head_count=8, mask="padding", mask_shape="B11T")
+    flash, math = result.cell("flash"), result.cell("math")
+    assert flash is not None
+    assert math is not None
+    assert (flash.outcome, flash.reason) == ("refused", "takes no mask")
+    assert math.outcome == "ran"
+    assert math.time_ns is not None
+    assert math.time_ns > 1000
+    assert math.error_ratio is not None
+    assert math.error_ratio < 0.02
+    assert math.peak_extra_bytes is not None
+    assert math.peak_extra_bytes > 0
+
+
+def test_call_that_runs_out_of_memory_is_a_cell_and_the_next_one_runs(examiner: Examiner) -> None:
+    enormous = examined(examiner, batch_size=2, query_tokens=2**16, kv_tokens=2**16, head_size=8, value_head_size=8)
+    cell = enormous.cell("math")
+    assert cell is not None
+    assert cell.outcome == "failed"
+    assert "memory" in cell.reason
+    small = examined(examiner, query_tokens=1).cell("math")
+    assert small is not None
+    assert small.outcome == "ran"
+
+
+def test_enabling_changes_make_the_backend_accept() -> None:
+    call = AttentionCall(label="x", mask="padding", dtype="float32", head_size=512, value_head_size=512)
+    assert enabling_changes(call, "flash", DEVICE) == [["bfloat16 instead of float32", "no mask", "heads of 128"]]
+
+
+def test_graph_replays_follow_changed_masks_and_lengths() -> None:
+    tries = {tried.situation: tried for tried, _ in try_graphs("math", DEVICE)}
+    assert {situation: tried.survival for situation, tried in tries.items()} == dict.fromkeys(tries, "survives")
+
+
+@pytest.mark.parametrize(("phase", "way"), [(phase, way) for phase, ways in WAYS.items() for way in ways])
+def test_ragged_rows_have_one_answer_by_every_way(phase: str, way: str) -> None:
+    batch = ragged_batch(phase, "full", DEVICE, 0)  # type: ignore[arg-type]
+    expected = ragged_reference(batch)
+    out = ragged_run(batch, way)()  # type: ignore[arg-type]
+    assert float((out.double() - expected).norm() / expected.norm()) < 0.02
+
+
+def test_reference_agrees_with_math_in_float64() -> None:
+    for call in calls_of("why_not", "full"):
+        if call.dtype == "float64" and not call.dropout_ratio:
+            inputs = make_inputs(call, DEVICE, 0)
+            plain = scaled_dot_product_attention(*inputs.tensors)
+            assert error_ratio(plain, reference_of(inputs)) < 1e-12
