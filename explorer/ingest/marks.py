@@ -6,7 +6,7 @@
 | this product's engine | `step#0`, `layer#12` |
 | vLLM | `execute_context_1(512)_generation_31(31)`, `execute_new_1_cached_31` |
 | vLLM on ROCm | `execute_32_context_0(sq0...)_generation_32(sq32...)`, the first number being the padded batch |
-| SGLang | `step[DECODE bs=32]`, `capture_32_DECODE` |
+| SGLang | `step[DECODE bs=32]`, `step[DECODE bs=117/128]` (padded to 128), `capture_32_DECODE` |
 
 An engine's marks are steps where nothing else marks steps, and phases inside the steps otherwise.
 """
@@ -22,7 +22,7 @@ _OWN_STEP = re.compile(r"^step#(\d+)$")
 _LAYER = re.compile(r"(?:^|[./ ])layers?[#.](\d+)$")
 _VLLM = re.compile(r"^execute_(?:(\d+)_)?context_(\d+)\((\w*)\)_generation_(\d+)\((\w*)\)$")
 _VLLM_NEW = re.compile(r"^execute_new_(\d+)_cached_(\d+)$")
-_SGLANG_STEP = re.compile(r"^step\[(\w+) bs=(\d+)")
+_SGLANG_STEP = re.compile(r"^step\[(\w+) bs=(\d+)(?:/(\d+))?")
 _SGLANG_CAPTURE = re.compile(r"^capture_(\d+)_(\w+)$")
 _PHASE_WORDS = frozenset({"prefill", "decode", "forward", "backward", "optimizer", "warm_up", "sample", "preprocess"})
 
@@ -61,7 +61,9 @@ def _engine_mark(name: str) -> Mark | None:
     if match := _VLLM_NEW.match(name):
         return _engine(int(match[1]), int(match[2]), None)
     if match := _SGLANG_STEP.match(name):
-        return Mark("phase", phase=_sglang_phase(match[1]), batch_size=int(match[2]), source="engine")
+        padded = int(match[3]) if match[3] else None
+        phase = _sglang_phase(match[1])
+        return Mark("phase", phase=phase, batch_size=int(match[2]), padded_batch_size=padded, source="engine")
     if match := _SGLANG_CAPTURE.match(name):
         return Mark("phase", phase=_sglang_phase(match[2]), padded_batch_size=int(match[1]))
     return None
