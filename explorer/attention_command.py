@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +50,19 @@ def _attention(chosen: argparse.Namespace) -> int:
     if chosen.out is not None and not chosen.json:
         print(chosen.out)
         return 0
+    _tell(chosen.recording or chosen.out, as_json=chosen.json)
     return 0
+
+
+def _tell(folder: Path, *, as_json: bool) -> None:
+    """Prints what a probe found; the analysis is imported here, since a bare GPU machine has torch and numpy only."""
+    from explorer.terminal import attention_lines, json_attention
+
+    if as_json:
+        json.dump(json_attention(folder), sys.stdout, indent=1)
+        print()
+    else:
+        print(attention_lines(folder))
 
 
 def probe_settings(chosen: argparse.Namespace) -> ProbeSettings:

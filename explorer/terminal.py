@@ -1,4 +1,6 @@
-"""How do the answers look on a terminal and to a program that reads one? For `explorer report` and `compare`."""
+"""How do the answers look on a terminal and to a program that reads one? For `explorer report`, `compare`
+and `attention`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from explorer.analysis.attention import attention_report, headline
+from explorer.analysis.attention_output import attention_object
 from explorer.analysis.compare import comparable, compare_parts, compare_reports, comparison_sentence
 from explorer.analysis.gaps import gap_report
 from explorer.analysis.kernels import kernel_report
@@ -16,8 +20,10 @@ from explorer.analysis.machine_output import report_object
 from explorer.analysis.step import step_report
 from explorer.analysis.trust import trust_report
 from explorer.analysis.windows import WindowKind
-from explorer.errors import TraceError
+from explorer.errors import RecordingError, TraceError
 from explorer.ingest import read_trace
+from explorer.probe_results import ProbeResults, results_from_json
+from explorer.probe_settings import ProbeSettings
 from explorer.recording import Facts, open_recording
 from explorer.report import Column, Delta, Report, ReportTable
 from explorer.settings import RunSettings
@@ -110,6 +116,25 @@ def text_compare(a: Path, b: Path) -> str:
         for delta in _deltas(one, other)
     ]
     return "\n".join([*lines, "", *_aligned(rows)])
+
+
+def json_attention(folder: Path) -> dict[str, Any]:
+    """The object of `explorer.analysis.attention_output`."""
+    return attention_object(*_open_probe(folder))
+
+
+def attention_lines(folder: Path) -> str:
+    """The finding, every choice and every cell of a probe as plain text."""
+    results, facts = _open_probe(folder)
+    return "\n\n".join([headline(results), "\n".join(_report_lines(attention_report(results, facts)))])
+
+
+def _open_probe(folder: Path) -> tuple[ProbeResults, Facts]:
+    recording = open_recording(folder)
+    settings = recording.experiment_settings()
+    if not isinstance(settings, ProbeSettings):
+        raise RecordingError(f"{folder} is a recording of a {settings.experiment}, not of a probe of attention.")
+    return results_from_json(recording.results()), recording.facts()
 
 
 def _deltas(one: Opened, other: Opened) -> tuple[Delta, ...]:

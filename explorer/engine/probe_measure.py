@@ -101,5 +101,5 @@ class Stopwatch:
 def _half_quartile_distance(times_ns: list[float]) -> float:
     if len(times_ns) < 2:
         return 0.0
-    low, _, high = statistics.quantiles(times_ns, n=4)
+    low, _, high = statistics.quantiles(times_ns, n=4, method="inclusive")
     return (high - low) / 2
