@@ -13,17 +13,11 @@ from explorer.ui.pieces import legend
 from explorer.units import Number
 
 _STILL = {"displayModeBar": False, "displaylogo": False}
-_ZOOMABLE = {
-    "displaylogo": False,
-    "showTips": False,
-    "doubleClick": "reset",
-    "modeBarButtons": [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"]],
-}
 
 
-def draw_figure(figure: Any, *, key: str, alt: str, zoomable: bool = False) -> None:
+def draw_figure(figure: Any, *, key: str, alt: str) -> None:
     """Draws a figure as wide as the page; `alt` says in a sentence what it shows."""
-    st.plotly_chart(figure, theme=None, key=key, alt=alt, config=_ZOOMABLE if zoomable else _STILL)
+    st.plotly_chart(figure, theme=None, key=key, alt=alt, config=_STILL)
 
 
 def draw_legend(shown: Iterable[dict[str, Number]], theme: Theme, mark: str = "") -> None:

@@ -39,7 +39,7 @@ def show() -> None:
     pieces.cards(step_cards(sides))
     _draw_bars(sides)
     pieces.part_title("One step, from its start", "the first profiled step; drag to zoom, double-click to go back")
-    draw_timeline({side.letter.lower(): side.source for side in sides}, page="compare", is_compact=True)
+    draw_timeline({side.letter.lower(): side.source for side in sides}, is_compact=True)
     pieces.part_title(
         "Kernels" if not sides[0].is_cpu else "Operators", "a step, on average; a family opens to its names"
     )

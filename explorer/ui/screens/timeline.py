@@ -12,8 +12,6 @@ from explorer.ui.sources import Source, all_sources
 from explorer.ui.timeline.component import draw_timeline
 from explorer.ui.timeline.store import timeline_of
 
-PAGE = "timeline"
-
 
 def show() -> None:
     """Draws the timelines of the chosen A and B."""
@@ -21,7 +19,7 @@ def show() -> None:
         sentences, sources = _opened(chosen(all_sources()))
     if sources:
         pieces.finding(" ".join(sentences))
-        draw_timeline(sources, page=PAGE)
+        draw_timeline(sources)
 
 
 def _opened(selection: Selection) -> tuple[list[str], dict[str, Source]]:

@@ -18,8 +18,8 @@ _BOOT = ASSETS / "boot.js"
 _STYLE = ASSETS / "timeline.css"
 
 
-def draw_timeline(sources: Mapping[str, Source], *, page: str, is_compact: bool = False) -> None:
-    """Draws the linked timelines of one or two runs by their letters; `page` is the page's path in the address.
+def draw_timeline(sources: Mapping[str, Source], *, is_compact: bool = False) -> None:
+    """Draws the linked timelines of one or two runs by their letters.
 
     A compact one, for a page about something else, has one line of controls and opens on the shortest step.
 
@@ -29,7 +29,6 @@ def draw_timeline(sources: Mapping[str, Source], *, page: str, is_compact: bool 
     _component()(
         key="timeline",
         data={
-            "page": page,
             "is_compact": is_compact,
             "main": asset_address("main.js"),
             "plotly": plotly_address(),
