@@ -6,6 +6,8 @@ is the first failing condition; on the CPU, where those checks answer no to ever
 
 from __future__ import annotations
 
+import os
+import tempfile
 import warnings
 
 import torch
@@ -27,6 +29,10 @@ _CHECKS = {
     "efficient": checks.can_use_efficient_attention,
     "cudnn": checks.can_use_cudnn_attention,
 }
+
+
+_HEADINGS = {"flash": "flash attention", "efficient": "memory efficient", "cudnn": "cudnn attention"}
+_HEADING_END = "not used because:"
 
 
 def priority_order() -> list[str]:
@@ -55,15 +61,40 @@ def accepts(backend: str, inputs: CallInputs) -> bool:
 
 
 def refusal(backend: str, inputs: CallInputs) -> str:
-    """PyTorch's own sentence about why this backend does not take these tensors; empty when it gives none."""
+    """PyTorch's own sentence about why this backend does not take these tensors; empty when it gives none.
+
+    With only this backend allowed, a choice that fails warns of each backend under a heading of its own.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if inputs.q_BHLD.device.type == "cuda":
-            _CHECKS[backend](_parameters(inputs), True)
-        elif _chosen_alone(backend, inputs) is None and backend != "flash":
-            return NOT_IN_THIS_BUILD
+        chosen = _chosen_alone(backend, inputs)
     sentences = [clean_sentence(str(warning.message)) for warning in caught]
-    return next((text for text in sentences if not text.endswith("not used because:")), "")
+    is_cuda = inputs.q_BHLD.device.type == "cuda"
+    if not is_cuda and chosen is None and backend != "flash":
+        return NOT_IN_THIS_BUILD
+    return _under_heading(backend, sentences) or (_said_by_check(backend, inputs) if is_cuda else "")
+
+
+def _under_heading(backend: str, sentences: list[str]) -> str:
+    """The first sentence behind the backend's heading, or the first of all where there are no headings."""
+    starts = [place for place, text in enumerate(sentences) if text.lower().startswith(_HEADINGS[backend])]
+    behind = sentences[starts[0] :] if starts else sentences
+    return next((text for text in behind if not text.endswith(_HEADING_END)), "")
+
+
+def _said_by_check(backend: str, inputs: CallInputs) -> str:
+    """The first warning of the backend's own check, which torch 2.11 writes to file descriptor 2, past Python."""
+    with tempfile.TemporaryFile() as said:
+        kept = os.dup(2)
+        os.dup2(said.fileno(), 2)
+        try:
+            _CHECKS[backend](_parameters(inputs), True)
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+        said.seek(0)
+        lines = said.read().decode("utf-8", errors="replace").splitlines()
+    return next((clean_sentence(line.split("Warning: ", 1)[1]) for line in lines if "Warning: " in line), "")
 
 
 def build_backends(device: torch.device) -> list[str]:

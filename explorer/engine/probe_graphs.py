@@ -157,12 +157,22 @@ def capture(run: Run) -> Run:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         out = run()
+    return Replay(graph, out, run)
 
-    def replay() -> torch.Tensor:
-        graph.replay()
-        return out
 
-    return replay
+@dataclass(frozen=True)
+class Replay:
+    """A captured run. It keeps the run, and so the tensors that the graph reads: a replay after those are gone would
+    read whatever stands in their memory by then.
+    """
+
+    graph: torch.cuda.CUDAGraph
+    out: torch.Tensor
+    captured: Run
+
+    def __call__(self) -> torch.Tensor:
+        self.graph.replay()
+        return self.out
 
 
 def _try(backend: str, situation: str, device: torch.device, perform: Callable[[Run, Step, str], Run]) -> Tried:

@@ -52,8 +52,8 @@ def reason_of(sentence: str) -> str:
 
 
 def clean_sentence(text: str) -> str:
-    """PyTorch's sentence without the place in its source and without a traceback behind it."""
-    first = text.split("(Triggered internally at")[0].strip()
+    """PyTorch's sentence without the place in its source, its function and without a traceback behind it."""
+    first = re.split(r"\(Triggered internally at|\(function \w+\)", text)[0].strip()
     return (first.splitlines() or [""])[0].strip()[:400]
 
 
