@@ -47,7 +47,7 @@ def unpack(packed: bytes, folder: Path) -> Recording:
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as problem:
         raise RecordingError(f"The zip file is damaged ({problem}). Download it again.") from None
     recording = Recording(folder)
-    recording.settings()
+    recording.experiment_settings()
     recording.facts()
     return recording
 

@@ -53,11 +53,36 @@ class Source:
 
 
 def all_sources() -> list[Source]:
-    """Bundled recordings in their order, then a person's own, newest first, then this session's uploads."""
-    samples = sorted((_read_folder(folder, "sample") for folder in _folders(samples_folder())), key=_teaching_order)
-    runs = [_read_folder(folder, "run") for folder in reversed(_folders(runs_folder()))]
-    uploads = [_read_upload(uploads_folder() / name) for name in _session_uploads() if _exists(name)]
+    """Bundled runs in their order, then a person's own, newest first, then this session's uploads.
+
+    Recordings of other experiments are not runs: `experiment_sources` lists them.
+    """
+    samples = sorted((_read_folder(folder, "sample") for folder in _run_folders(samples_folder())), key=_teaching_order)
+    runs = [_read_folder(folder, "run") for folder in reversed(_run_folders(runs_folder()))]
+    folders = [uploads_folder() / name for name in session_uploads() if _exists(name)]
+    uploads = [_read_upload(folder) for folder in folders if experiment_of(folder) == RunSettings.experiment]
     return _with_distinct_titles([*samples, *runs, *uploads])
+
+
+def experiment_of(folder: Path) -> str:
+    """The experiment that a recording's folder is of; a bare trace or an unreadable folder counts as a run."""
+    path = folder / SETTINGS_FILE
+    if not path.is_file():
+        return RunSettings.experiment
+    status = path.stat()
+    return _experiment(str(path), f"{status.st_mtime_ns}.{status.st_size}")
+
+
+def recording_folders(parent: Path) -> list[Path]:
+    """The recordings in a folder, of any experiment, by name."""
+    if not parent.is_dir():
+        return []
+    return sorted(path for path in parent.iterdir() if (path / SETTINGS_FILE).is_file())
+
+
+def session_uploads() -> list[str]:
+    """Names of the folders that this session uploaded."""
+    return list(st.session_state.get("uploads", []))
 
 
 def find_source(source_id: str | None, sources: Iterable[Source]) -> Source | None:
@@ -107,8 +132,8 @@ def add_upload(name: str, content: bytes) -> str:
             shutil.rmtree(draft, ignore_errors=True)
             raise
         draft.rename(folder)
-    if digest not in _session_uploads():
-        st.session_state["uploads"] = [*_session_uploads(), digest]
+    if digest not in session_uploads():
+        st.session_state["uploads"] = [*session_uploads(), digest]
     return f"upload:{digest}"
 
 
@@ -117,7 +142,7 @@ def delete_run(source: Source) -> None:
     if source.kind == "run":
         shutil.rmtree(source.folder, ignore_errors=True)
     elif source.kind == "upload":
-        st.session_state["uploads"] = [name for name in _session_uploads() if name != source.folder.name]
+        st.session_state["uploads"] = [name for name in session_uploads() if name != source.folder.name]
 
 
 def _keep(name: str, content: bytes, folder: Path) -> None:
@@ -175,14 +200,17 @@ def _stamp(folder: Path, trace_path: Path) -> str:
     return " ".join(parts)
 
 
-def _folders(parent: Path) -> list[Path]:
-    if not parent.is_dir():
-        return []
-    return sorted(path for path in parent.iterdir() if (path / SETTINGS_FILE).is_file())
+def _run_folders(parent: Path) -> list[Path]:
+    return [folder for folder in recording_folders(parent) if experiment_of(folder) == RunSettings.experiment]
 
 
-def _session_uploads() -> list[str]:
-    return list(st.session_state.get("uploads", []))
+@st.cache_resource(show_spinner=False, max_entries=2000)
+def _experiment(path: str, stamp: str) -> str:
+    del stamp  # only part of the cache's key
+    try:
+        return str(json.loads(Path(path).read_text(encoding="utf-8")).get("experiment", RunSettings.experiment))
+    except (ValueError, AttributeError):
+        return RunSettings.experiment
 
 
 def _exists(upload_name: str) -> bool:
