@@ -35,6 +35,10 @@ def kernel(name: str, start: int, correlation: int) -> dict[str, Any]:
     return event("kernel", name, start, 5, 7, device=0, stream=7, correlation=correlation)
 
 
+def operator_of(place: int) -> dict[str, Any]:
+    return {"External id": place + 1, "Input Dims": [[place]]}
+
+
 def replayed_trace(plain: str = "abbc", replay: str = "iabbc") -> Trace:
     """`plain` called kernel by kernel inside plain#0 and layer#0, then `replay`: its first launched alone, then one
     graph."""
@@ -42,7 +46,7 @@ def replayed_trace(plain: str = "abbc", replay: str = "iabbc") -> Trace:
     for place, letter in enumerate(plain):
         at = 100 * place
         events += [
-            event("cpu_op", f"aten::{letter}", at, 50, **{"External id": place + 1, "Input Dims": [[place]]}),
+            event("cpu_op", f"aten::{letter}", at, 50, **operator_of(place)),
             event("cuda_runtime", "cudaLaunchKernel", at + 10, 5, correlation=place + 1, **{"External id": place + 1}),
             kernel(letter, at + 20, place + 1),
         ]
