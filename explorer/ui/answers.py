@@ -18,7 +18,7 @@ from explorer.analysis.windows import step_windows
 from explorer.charts.theme import theme_named
 from explorer.charts.thumbnail import thumbnail
 from explorer.errors import TraceError
-from explorer.ingest import read_trace
+from explorer.ingest import open_trace
 from explorer.report import Report
 from explorer.trace import Trace
 from explorer.ui.sources import Source
@@ -68,10 +68,10 @@ def _why_no_trace(source: Source) -> str:
     return f"This run has no {source.trace_path.name}: it stopped before the profile stage. Run it again."
 
 
-@st.cache_resource(show_spinner=False, max_entries=_TRACE_LIMIT)
+@st.cache_resource(show_spinner="Reading the trace", max_entries=_TRACE_LIMIT)
 def _trace(path: str, stamp: str) -> Trace:
     del stamp  # only part of the cache's key
-    return read_trace(Path(path))
+    return open_trace(Path(path))
 
 
 @st.cache_resource(show_spinner=False, max_entries=_REPORT_LIMIT)
