@@ -29,25 +29,25 @@ def step_cards(sides: Sequence[Side]) -> list[Card]:
     single = len(sides) == 1
     step, profiled = deltas["step_ns"], deltas["profiled_step_ns"]
     if step.a is None and step.b is None:
-        first = _card("step, profiled", profiled, single, quiet="not measured without the profiler")
+        first = card_of("step, profiled", profiled, single, quiet="not measured without the profiler")
     else:
-        first = _card("step", step, single, quiet=f"profiled {_values(profiled, single)}")
+        first = card_of("step", step, single, quiet=f"profiled {_values(profiled, single)}")
     busy = deltas["gpu_busy_ns"]
     processor = "CPU" if all(side.is_cpu for side in sides) else "GPU"
     kernels = "operators" if all(side.is_cpu for side in sides) else "kernels"
     return [
         first,
-        _card(
+        card_of(
             f"{processor} busy",
             deltas["gpu_busy_ratio"],
             single,
             note=_values(busy, single),
             quiet="of the profiled step",
         ),
-        _card(f"{kernels} a step", deltas["kernels_per_step"], single),
-        _card("host launches a step", deltas["host_launches_per_step"], single, quiet=_graph_words(sides)),
-        _card("peak memory", deltas["peak_memory_bytes"], single),
-        _card("of the limit", deltas["floor_ratio"], single, quiet=_limit_words(sides)),
+        card_of(f"{kernels} a step", deltas["kernels_per_step"], single),
+        card_of("host launches a step", deltas["host_launches_per_step"], single, quiet=_graph_words(sides)),
+        card_of("peak memory", deltas["peak_memory_bytes"], single),
+        card_of("of the limit", deltas["floor_ratio"], single, quiet=_limit_words(sides)),
     ]
 
 
@@ -56,7 +56,8 @@ def _deltas(sides: Sequence[Side]) -> tuple[Delta, ...]:
     return compare_reports(a, b, a.value("step_spread_ns"), b.value("step_spread_ns"))
 
 
-def _card(label: str, delta: Delta, single: bool, *, note: str | None = None, quiet: str = "") -> Card:
+def card_of(label: str, delta: Delta, single: bool, *, note: str | None = None, quiet: str = "") -> Card:
+    """One card; without a `note` the change in words stands there."""
     if delta.a is None and delta.b is None:
         return Card(label, single_text(UNKNOWN), "", delta.reason, _reason(delta))
     a, b = text(delta.a, delta.unit), text(delta.b, delta.unit)
@@ -82,7 +83,7 @@ def change_words(delta: Delta) -> str:
         return "no change measured"
     if delta.a == delta.b or (delta.a and abs(delta.b / delta.a - 1) < _SAME_SHARE):
         return "the same"
-    less, more = _MORE_OR_LESS[delta.key]
+    less, more = _MORE_OR_LESS.get(delta.key, ("less", "more"))
     word = less if delta.b < delta.a else more
     low, high = sorted((delta.a, delta.b))
     if low <= 0:

@@ -79,6 +79,8 @@ def test_gaps_lead_with_the_side_that_waits_more(pair: Path, open_page: OpenPage
     page = html_of(app)
     assert 'class="finding">In A, of 194 µs idle a step' in page
     assert "In B, of 74.0 µs idle a step" in page
+    assert "2.62 × less" in page
+    assert "81 % → 62 % of the step" in page
 
 
 def test_gap_figures_add_up_to_the_idle_time(pair: Path, open_page: OpenPage) -> None:

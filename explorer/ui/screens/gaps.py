@@ -10,6 +10,7 @@ from explorer.charts.gap_parts import gap_parts
 from explorer.charts.gaps import gaps_by_size
 from explorer.ui import pieces
 from explorer.ui.figures import draw_figure, draw_legend
+from explorer.ui.gap_cards import gap_cards
 from explorer.ui.gap_tables import draw_blame, draw_longest
 from explorer.ui.selection import chosen
 from explorer.ui.sides import Side, open_sides
@@ -25,6 +26,7 @@ def show() -> None:
     first, *others = sorted(sides, key=lambda side: -side.per_step("idle_ns"))
     headline = _in_side(first)
     pieces.finding(headline, " ".join(_in_side(side) for side in others))
+    pieces.cards(gap_cards(sides))
     pieces.part_title("What the idle time was", "a step, on average")
     figure = gap_parts([side.idle_parts() for side in sides], theme)
     draw_figure(figure, key="gap_parts", alt=headline)
@@ -36,6 +38,14 @@ def show() -> None:
     _draw_tables(sides)
     for note in dict.fromkeys(note for side in sides for note in side.gaps.notes):
         pieces.quiet_line(note)
+    _draw_next_steps()
+
+
+def _draw_next_steps() -> None:
+    with st.container(horizontal=True, gap="small"):
+        for label, screen in (("See the gaps in time", "timeline"), ("Try other settings", "run")):
+            if st.button(label, key=f"to_{screen}", icon=":material/arrow_forward:", icon_position="right"):
+                st.switch_page(f"screens/{screen}.py")
 
 
 def _in_side(side: Side) -> str:
