@@ -20,6 +20,7 @@ from explorer.analysis.timeline_gaps import GapPieces, gap_pieces
 from explorer.analysis.timeline_rows import Names, Row, RowKind, RowName, TableName, build_row
 from explorer.analysis.timeline_sums import Times
 from explorer.analysis.windows import device_windows
+from explorer.spans import NO_ROW
 from explorer.trace import FAMILIES, Trace, codes_and_words, values
 
 ANNOTATION_KINDS: dict[str, RowKind] = {"step": "step", "layer": "layer"}
@@ -48,6 +49,12 @@ class Timeline:
     @cached_property
     def row_by_key(self) -> dict[str, Row]:
         return {row.name.key: row for row in self.rows}
+
+    @cached_property
+    def is_kernel(self) -> npt.NDArray[np.bool_]:
+        """Which rows of the trace's work are kernels."""
+        kinds, words = codes_and_words(self.trace.work, "kind")
+        return np.asarray(kinds == (words.index("kernel") if "kernel" in words else NO_ROW))
 
     @property
     def size_bytes(self) -> int:
@@ -106,7 +113,7 @@ def _device_rows(trace: Trace, gaps: dict[str, GapPieces]) -> Iterator[Row]:
     is_kernel = kinds == kind_words.index("kernel") if "kernel" in kind_words else np.zeros(len(work), bool)
     streams = sorted(_groups(work, "device", "stream"), key=lambda group: _natural(group[0]))
     for device, pieces in gaps.items():
-        group = f"GPU {device}"
+        group = group_of(device)
         if len(pieces.start_ns):
             yield build_row(
                 RowName(f"gaps/{device}", "gaps", "gaps", group),
@@ -201,6 +208,11 @@ def _groups(table: pa.Table, *columns: str) -> Iterator[tuple[tuple[str, ...], n
     for index in range(len(keys)):
         rows = order[edges[index] : edges[index + 1]]
         yield tuple(_word(codes[rows[0]], words) for codes, words in coded), rows
+
+
+def group_of(device: str) -> str:
+    """The group that the rows of a device stand in."""
+    return f"GPU {device}"
 
 
 def _word(code: np.int32, words: list[str]) -> str:

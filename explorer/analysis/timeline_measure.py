@@ -8,8 +8,7 @@ import numpy as np
 
 from explorer import spans
 from explorer.analysis.idle import PARTS
-from explorer.analysis.timeline_build import Step, Timeline
-from explorer.trace import codes_and_words, values
+from explorer.analysis.timeline_build import Step, Timeline, group_of
 from explorer.units import text
 
 
@@ -47,21 +46,28 @@ def step_sentence(timeline: Timeline, step: Step | None) -> str:
 
 
 def _measure(timeline: Timeline, device: str, start_ns: int, end_ns: int) -> Measured:
-    work = timeline.trace.work
-    devices, words = codes_and_words(work, "device")
-    kinds, kind_words = codes_and_words(work, "kind")
-    start, end = values(work, "start_ns"), values(work, "end_ns")
-    here = (devices == words.index(device)) & (start < end_ns) & (end > start_ns)
-    cover = spans.union(np.maximum(start[here], start_ns), np.minimum(end[here], end_ns))
-    is_kernel = here & (kinds == kind_words.index("kernel")) if "kernel" in kind_words else here & False
+    starts, ends, kernel_count = [], [], 0
+    for row in timeline.rows_of("stream", "copies"):
+        if row.name.group != group_of(device):
+            continue
+        first, last = row.window(start_ns, end_ns)
+        starts.append(np.maximum(row.start_ns[first:last], start_ns))
+        ends.append(np.minimum(row.end_ns[first:last], end_ns))
+        event = np.arange(first, last)
+        is_inside = row.start_ns[first:last] >= start_ns
+        kernel_count += int(timeline.is_kernel[row.table_rows(event[is_inside])].sum())
+    busy_ns = spans.union(np.concatenate(starts), np.concatenate(ends)).total
     pieces = timeline.gaps[device]
-    length = np.minimum(pieces.end_ns, end_ns) - np.maximum(pieces.start_ns, start_ns)
-    inside = length > 0
-    sums = np.bincount(pieces.part[inside], weights=length[inside], minlength=len(PARTS)).astype(np.int64)
+    inside = slice(
+        int(np.searchsorted(pieces.end_ns, start_ns, side="right")),
+        int(np.searchsorted(pieces.start_ns, end_ns, side="left")),
+    )
+    length = np.minimum(pieces.end_ns[inside], end_ns) - np.maximum(pieces.start_ns[inside], start_ns)
+    sums = np.bincount(pieces.part[inside], weights=length, minlength=len(PARTS)).astype(np.int64)
     return Measured(
         device=device,
-        busy_ns=cover.total,
+        busy_ns=busy_ns,
         idle_ns={part: int(total) for part, total in zip(PARTS, sums, strict=True) if total},
-        outside_ns=end_ns - start_ns - cover.total - int(sums.sum()),
-        kernel_count=int((is_kernel & (start >= start_ns)).sum()),
+        outside_ns=end_ns - start_ns - busy_ns - int(sums.sum()),
+        kernel_count=kernel_count,
     )

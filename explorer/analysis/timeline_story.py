@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.analysis.timeline_build import Timeline
+from explorer.analysis.timeline_bytes import moved_bytes
 from explorer.analysis.timeline_places import Place, enclosing, number_in, place_at, place_of, word_in
 from explorer.analysis.timeline_rows import Row
 from explorer.spans import NO_ROW
@@ -137,9 +138,9 @@ def _resource_entries(timeline: Timeline, work_row: int, place: Place) -> tuple[
     missing = "The trace does not say."
     copied = number_in(trace, "work", "copied_bytes", work_row)
     if copied is not None:
-        length = place.end_ns - place.start_ns
-        rate = copied / length * _NS_PER_S if length else None
-        return (Entry("moved", copied, "bytes"), Entry("achieved bandwidth", rate, "bytes_per_s"))
+        return _bandwidth_entries("moved", copied, place)
+    operator = int(values_or(trace.work, "operator_row", NO_ROW)[work_row])
+    least = moved_bytes(trace, operator) if operator != NO_ROW else None
     grid, block = (word_in(trace, "work", column, work_row) for column in ("grid", "block"))
     return (
         Entry("grid", grid, "text", missing),
@@ -147,7 +148,15 @@ def _resource_entries(timeline: Timeline, work_row: int, place: Place) -> tuple[
         Entry("registers a thread", number_in(trace, "work", "registers_per_thread", work_row), "count", missing),
         Entry("shared memory", number_in(trace, "work", "shared_memory_bytes", work_row), "bytes", missing),
         Entry("estimated occupancy", number_in(trace, "work", "occupancy_ratio", work_row), "ratio", missing),
+        *_bandwidth_entries("must move at least", least, place),
     )
+
+
+def _bandwidth_entries(label: str, moved: Number | None, place: Place) -> tuple[Entry, ...]:
+    length = place.end_ns - place.start_ns
+    rate = moved / length * _NS_PER_S if moved is not None and length else None
+    reason = "Known only where one operator with recorded shapes launched this kernel alone."
+    return (Entry(label, moved, "bytes", reason), Entry("achieved bandwidth", rate, "bytes_per_s", reason))
 
 
 def _gap_sections(timeline: Timeline, row: Row, piece: int) -> tuple[tuple[Section, ...], Place | None, Place | None]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from explorer.analysis.timeline_measure import step_sentence
 from explorer.errors import ExplorerError
 from explorer.ui import pieces
@@ -15,8 +13,7 @@ from explorer.ui.timeline.store import timeline_of
 
 def show() -> None:
     """Draws the timelines of the chosen A and B."""
-    with st.spinner("Reading the traces"):
-        sentences, sources = _opened(chosen(all_sources()))
+    sentences, sources = _opened(chosen(all_sources()))
     if sources:
         pieces.finding(" ".join(sentences))
         draw_timeline(sources)

@@ -1,0 +1,121 @@
+"""How many bytes must a kernel at least move? From its operator's shapes, strides and types, where they decide it.
+
+Each input element is read once and each output element written once (definitions.md, "moved bytes"); a dimension of
+stride 0 counts once. Known for matrix products, copies and plain elementwise operators that launched one kernel;
+for everything else the answer is None, never 0.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from explorer.analysis.timeline_places import word_in
+from explorer.spans import NO_ROW
+from explorer.trace import Trace, values_or
+
+BYTES_OF_TYPE: Mapping[str, int] = MappingProxyType(
+    {
+        "c10::BFloat16": 2,
+        "c10::Half": 2,
+        "float": 4,
+        "double": 8,
+        "long int": 8,
+        "long": 8,
+        "int": 4,
+        "short int": 2,
+        "signed char": 1,
+        "unsigned char": 1,
+        "bool": 1,
+    }
+)
+"""Bytes an element, by the profiler's names of element types."""
+_POINTWISE = (
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "neg",
+    "abs",
+    "silu",
+    "gelu",
+    "relu",
+    "sigmoid",
+    "tanh",
+    "exp",
+    "rsqrt",
+    "cos",
+    "sin",
+)
+_MATRIX_PRODUCTS = ("aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm")
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """One input; `read_count` are its distinct elements."""
+
+    shape: tuple[int, ...]
+    read_count: int
+    element_bytes: int
+
+
+def moved_bytes(trace: Trace, operator: int) -> int | None:
+    """Bytes that the one kernel of an operator must move at least, or None where that is not decided."""
+    if int((values_or(trace.work, "operator_row", NO_ROW) == operator).sum()) != 1:
+        return None
+    name = word_in(trace, "operators", "name", operator) or ""
+    tensors = _tensors(trace, operator)
+    written = _written_count(name, [tensor.shape for tensor in tensors])
+    if written is None:
+        return None
+    if name == "aten::copy_":  # its first input is only written to
+        return written * tensors[0].element_bytes + tensors[1].read_count * tensors[1].element_bytes
+    read = sum(tensor.read_count * tensor.element_bytes for tensor in tensors)
+    return read + written * max(tensor.element_bytes for tensor in tensors)
+
+
+def _written_count(name: str, shapes: Sequence[tuple[int, ...]]) -> int | None:
+    """Elements of the output, or None where the operator's name and inputs do not decide them."""
+    if name in _MATRIX_PRODUCTS and len(shapes) >= 2 and min(len(shape) for shape in shapes[-2:]) >= 2:
+        return math.prod((*shapes[-2][:-1], shapes[-1][-1]))
+    if name == "aten::copy_" and len(shapes) == 2:
+        return math.prod(shapes[0])
+    if name.removeprefix("aten::") in _POINTWISE and shapes:
+        try:
+            return math.prod(np.broadcast_shapes(*shapes))
+        except ValueError:
+            return None
+    return None
+
+
+def _tensors(trace: Trace, operator: int) -> list[_Tensor]:
+    columns = ("input_dims", "input_strides", "input_types")
+    dims, strides, types = (_parsed(word_in(trace, "operators", column, operator)) for column in columns)
+    found = []
+    for shape, stride, word in zip(dims, strides or [None] * len(dims), types, strict=False):
+        is_tensor = isinstance(word, str) and word in BYTES_OF_TYPE and isinstance(shape, list)
+        if is_tensor and all(isinstance(size, int) for size in shape):
+            found.append(_Tensor(tuple(shape), _distinct_count(shape, stride), BYTES_OF_TYPE[word]))
+    return found
+
+
+def _parsed(cell: str | None) -> list[Any]:
+    """The list in a cell; an empty one for a missing or damaged cell."""
+    try:
+        parsed = json.loads(cell) if cell else []
+    except ValueError:
+        return []
+    return parsed if isinstance(parsed, list) else []
+
+
+def _distinct_count(shape: list[int], stride: Any) -> int:
+    """Distinct elements of a tensor: a dimension of stride 0 repeats the same ones."""
+    if not isinstance(stride, list) or len(stride) != len(shape):
+        return math.prod(shape)
+    return math.prod(size for size, step in zip(shape, stride, strict=True) if step != 0)
