@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from explorer.attention_call import AttentionCall, MaskShape
+from explorer.settings import ModelShape, RunSettings
 
 CallSet = Literal["presets", "why_not", "grid"]
 Scale = Literal["full", "small"]
@@ -150,6 +151,32 @@ def _square(label: str, tokens: int, **fields: Any) -> AttentionCall:
     if "head_size" in fields:
         fields.setdefault("value_head_size", fields["head_size"])
     return AttentionCall(label=label, query_tokens=tokens, kv_tokens=tokens, **fields)
+
+
+def call_of_run(settings: RunSettings, shape: ModelShape, *, repeats_heads: bool = False) -> AttentionCall:
+    """The call that one layer of a run's step makes: engine/attention.py says when heads are repeated.
+
+    Decode reads the whole cache under a padding mask; flash, which takes none, reads a cut of it.
+    """
+    is_decode = settings.phase == "decode" or settings.context_tokens == 1
+    is_cut = is_decode and settings.attention == "flash"
+    position = settings.context_tokens if settings.phase == "decode" else 0
+    tokens = (position + 1 if is_cut else settings.cache_tokens) if is_decode else settings.context_tokens
+    return AttentionCall(
+        label=settings.title,
+        dtype=settings.dtype,
+        batch_size=settings.batch_size,
+        query_head_count=shape.query_head_count,
+        kv_head_count=shape.query_head_count if repeats_heads else shape.kv_head_count,
+        query_tokens=1 if is_decode else settings.context_tokens,
+        kv_tokens=tokens,
+        head_size=shape.head_size,
+        value_head_size=shape.head_size,
+        mask="padding" if is_decode and not is_cut else "none",
+        mask_shape="B11T",
+        is_causal=not is_decode,
+        layout="BLHD",
+    )
 
 
 def simple_changes(call: AttentionCall) -> list[tuple[str, dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""Which attention backend does a kernel's or an operator's name tell?
+"""Which attention backend does a kernel's or an operator's name tell, and is it the one that was asked for?
 
 One table, first match wins: cuDNN's names contain "flash", flex attention's and AITER's contain "fmha" or "attention".
 A name that no row knows says nothing: whether it is attention at all is the kernel families' question.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 BACKEND_LABELS: Mapping[str, str] = MappingProxyType(
@@ -72,3 +73,33 @@ def backend_that_ran(names: Iterable[str]) -> str | None:
     """The backend behind everything that one call ran: a softmax tells of math only where nothing else tells more."""
     told = [backend for backend in map(backend_of_name, names) if backend is not None]
     return next((backend for backend in told if backend != "math"), "math" if told else None)
+
+
+@dataclass(frozen=True)
+class Backends:
+    """A run's backends: asked for, chosen when it was built or compiled, and told by the kernels that ran."""
+
+    requested: str | None
+    chosen: str | None
+    ran: str | None
+
+    @property
+    def is_mismatch(self) -> bool:
+        """Whether another backend ran than was asked for, or than was chosen where none was asked for."""
+        wanted = self.chosen if self.requested in (None, "auto") else self.requested
+        return wanted is not None and self.ran is not None and wanted != self.ran
+
+    @property
+    def sentence(self) -> str:
+        """What was asked, chosen and ran, and what a mismatch means."""
+        ran = "not recorded" if self.ran is None else BACKEND_LABELS.get(self.ran, self.ran)
+        asked = "nothing in particular" if self.requested in (None, "auto") else BACKEND_LABELS[str(self.requested)]
+        chosen = "not recorded" if self.chosen is None else BACKEND_LABELS.get(self.chosen, self.chosen)
+        sentence = f"Asked for: {asked}. Chosen: {chosen}. Kernels that ran: {ran}."
+        if self.is_mismatch:
+            sentence += (
+                " They differ: a compiled function keeps the backend that it was compiled under, and compile caches "
+                "can hand back code made under another. Put the choice inside the compiled function, or compile in a "
+                "fresh process with separate caches."
+            )
+        return sentence

@@ -117,7 +117,8 @@ class Facts:
     """Everything the engine measured; what a run did not reach is None.
 
     `state` is what the engine itself last wrote: a folder whose engine was killed still says "running".
-    `attention_kernels` are the names of the attention kernels that really ran, request and reality side by side.
+    `attention_chosen` is what PyTorch chose for the step's call when it was built, `attention_kernels` the names of the
+    attention kernels that really ran: request, choice and reality side by side.
     """
 
     format_version: int = FORMAT_VERSION
@@ -142,6 +143,7 @@ class Facts:
     profile: Profile | None = None
     peak_memory_bytes: int | None = None
     attention_requested: str | None = None
+    attention_chosen: str | None = None
     attention_kernels: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     failure: Failure | None = None

@@ -18,8 +18,11 @@ import torch
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from explorer.attention_calls import call_of_run
 from explorer.engine.costs import first_position
-from explorer.settings import AttentionBackend, RunSettings
+from explorer.engine.probe_ask import automatic_choice
+from explorer.engine.probe_inputs import make_inputs
+from explorer.settings import AttentionBackend, ModelShape, RunSettings
 
 # A plain dictionary, since compiled code looks into it.
 _BACKENDS: Mapping[str, SDPBackend] = {
@@ -85,6 +88,15 @@ def under_backend(backend: AttentionBackend) -> AbstractContextManager[None]:
     if backend == "auto":
         return contextlib.nullcontext()
     return sdpa_kernel(_BACKENDS[backend])
+
+
+def chosen_backend(settings: RunSettings, shape: ModelShape) -> str | None:
+    """What PyTorch chooses for the call of one layer under the run's policy; None where it refuses."""
+    policy = policy_for(settings)
+    call = call_of_run(settings, shape, repeats_heads=policy.repeats_heads)
+    inputs = make_inputs(call, torch.device(settings.device), None)
+    with under_backend(policy.backend):
+        return automatic_choice(inputs)[0]
 
 
 def attend(

@@ -8,6 +8,7 @@ import torch
 
 from explorer.attention_names import backend_of_name
 from explorer.engine import correctness
+from explorer.engine.attention import chosen_backend
 from explorer.engine.calibrate import calibrate
 from explorer.engine.costs import kv_read_bytes, kv_written_bytes, step_flops, tokens_per_step
 from explorer.engine.environment import read_environment
@@ -59,6 +60,7 @@ def _build(settings: RunSettings, journal: Journal) -> Workload:
         tokens_per_step=tokens_per_step(settings),
     )
     workload = build_workload(settings, source)
+    journal.update(attention_chosen=chosen_backend(settings, shape))
     for note in workload.model.policy.notes():
         journal.note(note)
     return workload

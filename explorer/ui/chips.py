@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from html import escape
 
+from explorer.attention_names import BACKEND_LABELS, backend_that_ran
 from explorer.recording import Correctness, Facts
 from explorer.settings import MODE_LABELS, RunSettings
 from explorer.ui.sources import KIND_LABELS, Source
 from explorer.units import text
 
-_BACKEND_FRAGMENTS = {
-    "cudnn": ("cudnn",),
-    "efficient": ("fmha", "attention_kernel", "efficient_attention"),
-    "flash": ("flash",),
-    "math": ("softmax", "attention_math"),
-}
-_BACKEND_LABELS = {"cudnn": "cuDNN"}
 _STATE_WORDS = {"running": "still running", "failed": "failed", "cancelled": "cancelled", "lost": "stopped unseen"}
 
 
@@ -68,24 +62,12 @@ def settings_words(settings: RunSettings) -> list[str]:
     return words
 
 
-def attention_that_ran(facts: Facts) -> str | None:
-    """The attention backend by the names of the kernels that ran; None where the names tell none.
-
-    cuDNN's names contain "flash" too, so it is asked for first.
-    """
-    names = " ".join(facts.attention_kernels).lower()
-    for backend, fragments in _BACKEND_FRAGMENTS.items():
-        if any(fragment in names for fragment in fragments):
-            return backend
-    return None
-
-
 def _attention_words(settings: RunSettings, facts: Facts | None) -> str:
     """HTML: what was asked and what ran side by side; loud where they differ."""
-    ran = attention_that_ran(facts) if facts else None
+    ran = backend_that_ran(facts.attention_kernels) if facts else None
     if ran is None or ran == settings.attention:
         return f"{settings.attention} attention"
-    label = _BACKEND_LABELS.get(ran, ran)
+    label = BACKEND_LABELS[ran]
     if settings.attention == "auto":
         return f"auto attention, {label} ran"
     return f'<span class="bad">{settings.attention} attention asked, {label} ran</span>'

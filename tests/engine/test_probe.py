@@ -18,7 +18,7 @@ from explorer.attention_calls import calls_of
 from explorer.attention_names import backend_that_ran
 from explorer.engine import probe_ask as ask
 from explorer.engine.probe_cells import Examiner, FlexBudget, changes_of, enabling_changes
-from explorer.engine.probe_graphs import compiled_under, try_compile, try_graphs
+from explorer.engine.probe_graphs import KEPT_PAIRS, compiled_under, try_compile, try_graphs
 from explorer.engine.probe_inputs import make_inputs
 from explorer.engine.probe_kernels import Marked, kernels_of
 from explorer.engine.probe_measure import Stopwatch
@@ -198,14 +198,16 @@ def test_graphs_are_not_tried_without_a_gpu() -> None:
 
 
 @pytest.mark.slow
-def test_backend_survives_compiling_and_a_compiled_function_keeps_it(tmp_path: Path) -> None:
-    with inductor_config.patch(fx_graph_cache=False), functorch_config.patch(enable_autograd_cache=False):
+def test_backend_survives_compiling_and_forcing_another_around_it_changes_nothing(tmp_path: Path) -> None:
+    fresh = {"fx_graph_cache": False, "cpp.enable_kernel_profile": True}
+    with inductor_config.patch(fresh), functorch_config.patch(enable_autograd_cache=False):
         (tried, again), *_ = try_compile("flash", DEVICE)
-        kept = compiled_under("flash", "math", DEVICE)
+        kept = [compiled_under(first, then, DEVICE) for first, then in KEPT_PAIRS]
     assert tried.survival == "survives"
     assert again is not None
-    seen = kernels_of([Marked(lambda: again), Marked(lambda: kept)], DEVICE, tmp_path, lambda done, total: None)
-    assert [backend_that_ran(names) for names in seen] == ["flash", "flash"]
+    marked = [Marked(lambda: again), *(Marked(lambda run=run: run) for run in kept)]  # type: ignore[misc]
+    seen = kernels_of(marked, DEVICE, tmp_path, lambda done, total: None)
+    assert [backend_that_ran(names) for names in seen] == ["flash", *(first for first, _ in KEPT_PAIRS)]
 
 
 @pytest.mark.slow

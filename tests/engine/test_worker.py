@@ -87,6 +87,7 @@ def test_progress_tells_the_stages_in_order_and_nothing_else(eager_run: EngineRu
 def test_attention_that_ran_is_recorded_beside_the_request(run_engine: RunEngine) -> None:
     facts = run_engine(attention="math", **SHORT)[0].facts()
     assert facts.attention_requested == "math"
+    assert facts.attention_chosen == "math"
     assert facts.attention_kernels == ["aten::_scaled_dot_product_attention_math"]
     assert facts.notes == []
 

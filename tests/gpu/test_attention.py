@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
+import torch._functorch.config as functorch_config
+import torch._inductor.config as inductor_config
 from torch.nn.functional import scaled_dot_product_attention
 
 from explorer.attention_call import CALL_CHOICES, AttentionCall
 from explorer.attention_calls import calls_of
+from explorer.attention_names import Backends, backend_that_ran
 from explorer.engine import probe_ask as ask
 from explorer.engine.probe_cells import Examiner, FlexBudget, enabling_changes
-from explorer.engine.probe_graphs import try_graphs
+from explorer.engine.probe_graphs import compiled_under, try_graphs
 from explorer.engine.probe_inputs import error_ratio, make_inputs, reference_of
+from explorer.engine.probe_kernels import Marked, kernels_of
 from explorer.engine.probe_measure import Stopwatch
 from explorer.engine.probe_ragged import WAYS, ragged_batch, ragged_reference, ragged_run
 from explorer.engine.probe_reasons import reason_of
@@ -155,3 +160,13 @@ def test_reference_agrees_with_math_in_float64() -> None:
             inputs = make_inputs(call, DEVICE, 0)
             plain = scaled_dot_product_attention(*inputs.tensors)
             assert error_ratio(plain, reference_of(inputs)) < 1e-12
+
+
+def test_forcing_flash_around_a_compiled_function_is_a_mismatch(tmp_path: Path) -> None:
+    fresh = {"fx_graph_cache": False}
+    with inductor_config.patch(fresh), functorch_config.patch(enable_autograd_cache=False):
+        kept = compiled_under("math", "flash", DEVICE)
+    (names,) = kernels_of([Marked(lambda: kept)], DEVICE, tmp_path, lambda done, total: None)
+    backends = Backends(requested="flash", chosen="math", ran=backend_that_ran(names))
+    assert backends.ran == "math"
+    assert backends.is_mismatch

@@ -45,5 +45,6 @@ def test_damaged_settings_are_a_run_with_a_problem(traces: Path) -> None:
 
 def test_probe_travels_as_a_zip(traces: Path, tmp_path: Path) -> None:
     recording = write_probe(traces / "samples" / "attention")
+    recording.trace_path.write_bytes(b"\x1f\x8b")
     copy = unpack(pack(recording.folder), tmp_path / "copy")
     assert copy.results() == recording.results()
