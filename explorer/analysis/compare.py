@@ -126,18 +126,20 @@ def comparison_sentence(a: Report, b: Report) -> str:
     if not step_a or not step_b:
         return "At least one side has no step to compare."
     under = " under the profiler" if key == "profiled_step_ns" else ""
-    return f"{_times_sentence(step_a, step_b, under)} {_waiting_sentence(a, b)}".strip()
+    spreads = [side.value("step_spread_ns") or 0 for side in (a, b)] if key == "step_ns" else [0]
+    if abs(step_b - step_a) <= max(spreads):
+        first = f"No change measured: {text(step_a, 'ns')} and {text(step_b, 'ns')} differ less than the repeats do."
+    else:
+        first = _times_sentence(step_a, step_b, under)
+    return f"{first} {_waiting_sentence(a, b)}".strip()
 
 
 def _times_sentence(step_a: Number, step_b: Number, under: str) -> str:
     longer, shorter = max(step_a, step_b), min(step_a, step_b)
     if longer / shorter < 1.02:
         return f"Both steps take the same{under}: {text(step_a, 'ns')} and {text(step_b, 'ns')}."
-    how = (
-        f"{significant(longer / shorter)} times"
-        if longer / shorter >= 1.95
-        else f"{text(1 - shorter / longer, 'ratio')}"
-    )
+    change = f"{text(abs(step_b - step_a) / step_a, 'ratio')}"
+    how = f"{significant(longer / shorter)} times" if longer / shorter >= 1.95 else change
     return f"B's step is {how} {'shorter' if step_b < step_a else 'longer'}{under}."
 
 

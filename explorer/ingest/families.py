@@ -14,6 +14,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     # Triton's fused kernels first: they are named after operators that they only hold parts of
     ("attention", r"^triton_(?:tem|flex).*attention"),
     ("matmul", r"^triton_(?:tem_\w*?)?(?:mm|bmm|addmm|baddbmm|scaled_mm|mixed_mm|conv|convolution)_"),
+    # Inductor's own product of few rows, as a reduction: it holds the product and the transposed weight, which it reads
+    ("matmul", r"^triton_(?:red|per)_fused(?=\w*_(?:mm|addmm)_)\w*_t_"),
     ("norm_reduction", r"^triton_(?:red|per|mix|ops)_fused|^triton__?\w*(?:red|per)_"),
     ("embedding_gather", r"^triton_poi_fused.*(?:embedding|index|gather|scatter)"),
     (

@@ -127,12 +127,19 @@ def test_sentence_has_the_numbers_of_exactly_these_two() -> None:
     )
 
 
+def test_sentence_of_a_change_within_the_spread_claims_none() -> None:
+    wide = step_report(slow(), SETTINGS, dataclasses.replace(FACTS, steady_latencies_ns=[100, 200, 300]))
+    other = step_report(slow(), SETTINGS, dataclasses.replace(FACTS, steady_latencies_ns=[150, 250, 350]))
+
+    assert comparison_sentence(wide, other).startswith("No change measured: 200 ns and 250 ns")
+
+
 def test_sentence_of_equal_and_of_slightly_different_steps() -> None:
     same = comparison_sentence(with_step(fast(), 1000), with_step(fast(), 1001))
     near = comparison_sentence(with_step(fast(), 1000), with_step(fast(), 1250))
 
     assert same.startswith("Both steps take the same")
-    assert near.startswith("B's step is 20 % longer")
+    assert near.startswith("B's step is 25 % longer")
 
 
 @pytest.mark.parametrize(

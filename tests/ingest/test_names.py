@@ -42,6 +42,7 @@ _KERNELS = {
     ),
     "norm_reduction": (
         "triton_red_fused_add_mean_mul_pow_rsqrt_0",
+        "triton_per_fused__to_copy__unsafe_view_add_mean_mm_mul_pow_rsqrt_view_16",
         "triton_per_fused__to_copy_add_embedding_mean_mul_pow_rsqrt_0",
         "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256E",
         "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float>>>",
@@ -62,6 +63,8 @@ _KERNELS = {
         "void gemv2T_kernel_val<int, int, float>",
         "triton_tem_fused_mm_12",
         "triton_mm",
+        "triton_red_fused__unsafe_view_mm_mul_silu_split_t_view_7",
+        "triton_per_fused__to_copy_add_mean_mm_mul_pow_rsqrt_t_view_12",
         "_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu",
         "void implicit_convolve_sgemm<float, float, 1024>",
         "volta_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1",
