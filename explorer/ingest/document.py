@@ -58,6 +58,24 @@ class Text:
         self.position = 0
         return True
 
+    def rest(self) -> bytes:
+        """All that has been fetched and not consumed; consumed now."""
+        rest = self.buffer[self.position :]
+        self.offset += len(self.buffer)
+        self.buffer, self.position = b"", 0
+        return rest
+
+    def next_block(self) -> bytes | None:
+        """The next block, consumed at once; None when there is none."""
+        block = next(self.blocks, None)
+        self.offset += len(block or b"")
+        return block
+
+    def put_back(self, rest: bytes) -> None:
+        """Undoes the consuming of the last bytes."""
+        self.offset -= len(rest)
+        self.buffer, self.position = rest, 0
+
     def at(self) -> int:
         """Where the next byte stands in the whole text."""
         return self.offset + self.position
@@ -101,6 +119,10 @@ class Text:
                 return rest
 
 
+def _missing(_word: str) -> None:
+    """What NaN and Infinity stand for in a head."""
+
+
 def other_keys(head: bytes, tail: bytes, notes: Notes) -> dict[str, Any]:
     """The document's keys around its events; an unreadable head is no reason to lose the events."""
     if head == BARE_LIST:
@@ -108,7 +130,7 @@ def other_keys(head: bytes, tail: bytes, notes: Notes) -> dict[str, Any]:
     text = head + b'"traceEvents":[]' + (tail or b"}")
     for attempt in (text, repaired(text, 0, Notes())):
         try:
-            found = json.loads(attempt.decode("utf-8", "backslashreplace"), strict=False)
+            found = json.loads(attempt.decode("utf-8", "backslashreplace"), strict=False, parse_constant=_missing)
         except ValueError:
             continue
         return found if isinstance(found, dict) else {}

@@ -26,12 +26,8 @@ from explorer.ingest.memory import PADDING_BYTES
 from explorer.ingest.open import Source
 from explorer.ingest.repair import Notes
 from explorer.ingest.rows import (
-    HOST_CODES,
-    HOST_LONGS,
     NOT_KEPT,
     UNKNOWN_CATEGORY,
-    WORK_CODES,
-    WORK_LONGS,
     RowBuffers,
 )
 from explorer.ingest.scanner import (
@@ -91,30 +87,34 @@ class _EventReader:
     builder: DocumentBuilder = field(default_factory=lambda: DocumentBuilder(Notes()))
 
     def read_events(self) -> None:
-        text, is_first = self.text, True
+        rest, is_first = self.text.rest(), True
         while True:
-            closed, is_first = self._read_block(is_first)
+            closed, rest, is_first = self._read_block(rest, is_first)
             if closed:
+                self.text.put_back(rest)
                 return
-            if len(text.buffer) - text.position > LONGEST_EVENT_BYTES or not text.extend():
+            block = None if len(rest) > LONGEST_EVENT_BYTES else self.text.next_block()
+            if block is None:
                 raise RefusedError("the list of events is not closed")
+            rest = rest + block
 
-    def _read_block(self, is_first: bool) -> tuple[bool, bool]:
-        buffer = np.zeros(len(self.text.buffer) - self.text.position + PADDING_BYTES, np.uint8)
-        buffer[:-PADDING_BYTES] = np.frombuffer(self.text.buffer, np.uint8, offset=self.text.position)
+    def _read_block(self, text: bytes, is_first: bool) -> tuple[bool, bytes, bool]:
+        """(whether the list is closed, the text that is left, whether the list's first event is still to come)."""
+        buffer = np.empty(len(text) + PADDING_BYTES, np.uint8)
+        buffer[: len(text)] = np.frombuffer(text, np.uint8)
+        buffer[len(text) :] = 0
         origin = buffer.ctypes.data
-        address, end = origin, origin + len(buffer) - PADDING_BYTES
+        address, end = origin, origin + len(text)
         spans = np.zeros(2 * SPAN_COUNT, np.int64)
         tokens, rows = self.tokens.layout.ctypes.data, self.rows.layout.ctypes.data
         while True:
             status, address, is_first = scan_block(address, end, is_first, spans, tokens, rows)
             if status == REFUSED:
-                raise RefusedError(f"unusual text near byte {self.text.at() + address - origin:,}")
+                raise RefusedError(f"unusual text near byte {self.text.at() - end + address:,}")
             if status in (MORE_TEXT, LIST_CLOSED, ROWS_FULL):
                 self._take_rows(buffer, origin)
             if status in (MORE_TEXT, LIST_CLOSED):
-                self.text.position += address - origin
-                return status == LIST_CLOSED, is_first
+                return status == LIST_CLOSED, text[address - origin :], is_first
             self._make_room(status)
 
     def _make_room(self, status: int) -> None:
@@ -145,33 +145,26 @@ class _EventReader:
     def document(self, head: dict[str, Any]) -> Document:
         """The columns; refuses when a word needs a repair, since only the tolerant reader counts those."""
         words = self._words()
-        whole = {name: np.concatenate([batch.pop(name) for batch in self.batches]) for name in tuple(self.batches[0])}
-        host_codes, host_longs = whole["host_codes"].T, whole["host_longs"].T
-        work_codes, work_longs = whole["work_codes"].T, whole["work_longs"].T
-        host = HostEvents(
-            kind=whole["host_kinds"],
-            **{name: np.ascontiguousarray(column) for name, column in zip(HOST_CODES, host_codes, strict=True)},
-            **{name: np.ascontiguousarray(column) for name, column in zip(HOST_LONGS, host_longs, strict=True)},
-        )
-        work_columns = dict(zip(WORK_CODES, work_codes, strict=True))
-        work_columns["grid"] = words.changed(work_columns["grid"], _without_brackets)
-        work_columns["block"] = words.changed(work_columns["block"], _without_brackets)
-        work_columns["stream"] = words.changed(work_columns["stream"], lambda text: text.removeprefix("stream "))
-        work = WorkEvents(
-            kind=whole["work_kinds"],
-            occupancy_percent=whole["occupancy"],
-            **{name: np.ascontiguousarray(column) for name, column in work_columns.items()},
-            **{name: np.ascontiguousarray(column) for name, column in zip(WORK_LONGS, work_longs, strict=True)},
-        )
+        host, work = self._columns("host"), self._columns("work")
+        work["grid"] = words.changed(work["grid"], _without_brackets)
+        work["block"] = words.changed(work["block"], _without_brackets)
+        work["stream"] = words.changed(work["stream"], lambda text: text.removeprefix("stream "))
         return Document(
-            host=host,
-            work=work,
+            host=HostEvents(**host),
+            work=WorkEvents(**work),
             words=words.texts,
             head=head,
             category_counts=self._category_counts(),
             process_names=self.builder.process_names,
             thread_names=self.builder.thread_names,
         )
+
+    def _columns(self, side: str) -> dict[str, npt.NDArray[Any]]:
+        """The whole columns of hosts or work; each batch's part is let go as soon as it is copied."""
+        names = [name for name in self.batches[0] if name.startswith(f"{side}.")]
+        return {
+            name.removeprefix(f"{side}."): np.concatenate([batch.pop(name) for batch in self.batches]) for name in names
+        }
 
     def _words(self) -> _Words:
         texts = []

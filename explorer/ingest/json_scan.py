@@ -21,6 +21,7 @@ OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET = 123, 125, 91, 93
 _ZERO, _NINE = 48, 57
 _DEEPEST = 60
 _NULL, _TRUE, _FALS = 0x6C6C756E, 0x65757274, 0x736C6166
+_WHITE = 1 << 32 | 1 << 10 | 1 << 13 | 1 << 9
 _FOUR_BYTES = np.uint64(0xFFFFFFFF)
 
 
@@ -28,7 +29,7 @@ _FOUR_BYTES = np.uint64(0xFFFFFFFF)
 def skip_space(address: int) -> int:
     """The next byte that is no white space."""
     byte = load_byte(address)
-    while byte in (32, 10, 13, 9):
+    while byte <= 32 and (_WHITE >> byte) & 1:
         address += 1
         byte = load_byte(address)
     return address

@@ -211,20 +211,15 @@ class _Linker:
 
     def _dropped_table(self) -> pa.Table:
         dropped = self.merged.dropped_work
-        words = self.words
-        return pa.Table.from_arrays(
-            [
-                pa.array([item.start_ns for item in dropped], pa.int64()),
-                *(
-                    pa.array(texts, pa.string()).dictionary_encode().cast(DROPPED_WORK.field(1).type)
-                    for texts in (
-                        [words[item.name] if item.name >= 0 else "" for item in dropped],
-                        [words[item.device] if item.device >= 0 else "" for item in dropped],
-                        [item.reason for item in dropped],
-                    )
-                ),
-            ],
-            schema=DROPPED_WORK,
+        reasons = sorted({item.reason for item in dropped})
+        return table(
+            DROPPED_WORK,
+            {
+                "start_ns": np.array([item.start_ns for item in dropped], np.int64),
+                "name": (np.array([item.name for item in dropped], np.int32), self.words),
+                "device": (np.array([item.device for item in dropped], np.int32), self.words),
+                "reason": (np.array([reasons.index(item.reason) for item in dropped], np.int32), reasons),
+            },
         )
 
     # --- host

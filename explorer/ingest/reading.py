@@ -18,8 +18,8 @@ from explorer.ingest.tolerant import read_documents
 from explorer.ingest.warm import compile_in_background, is_compiled
 from explorer.trace import ReadingNote, Trace, TraceSource
 
-_WORTH_BYTES = 1 << 20
-"""Below it (about 10 MB unpacked) the tolerant reader is done before the fast one has loaded."""
+_WORTH_BYTES = 12 << 20
+"""Below it the tolerant reader is done before the fast one has loaded."""
 _RESOLUTIONS_NS = (1_000_000, 1_000, 250, 100, 10, 1)
 _OPTIONS = (
     "record_shapes",
@@ -45,6 +45,11 @@ def read_trace(path: Path, on_bytes: OnBytes | None = None) -> Trace:
     the fast reader gives a file up it starts again from 0. Raises TraceError only when nothing can be read.
     """
     found, problem = _read_documents(path, on_bytes)
+    return trace_of_documents(path, found, problem)
+
+
+def trace_of_documents(path: Path, found: Sequence[Document], problem: str) -> Trace:
+    """The trace of what a reader found in the file; `problem` is what was wrong with the file as a whole."""
     documents = [document for document in found if document.event_count or document.head]
     with_events = [document for document in documents if document.event_count]
     if not documents:
@@ -72,7 +77,7 @@ def read_trace(path: Path, on_bytes: OnBytes | None = None) -> Trace:
 def _read_documents(path: Path, on_bytes: OnBytes | None) -> tuple[list[Document], str]:
     """The file's documents by the fast reader where it is worth its start and ready, else by the tolerant one."""
     source = open_source(path, on_bytes)
-    if source.size_bytes >= _WORTH_BYTES:
+    if source.likely_text_bytes() >= _WORTH_BYTES:
         if is_compiled():
             from explorer.ingest.fast import RefusedError, read_documents_fast
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from explorer.ingest.words import escape_raw_backslashes, has_raw_backslashes
+from explorer.ingest.words import escape_raw_backslashes, has_raw_backslashes, is_utf8, visible_bytes
 from explorer.trace import ReadingNote
 
 STRING = rb'"(?:[^"\\]++|\\.)*+"'
@@ -85,6 +85,9 @@ def _repaired_tokens(element: bytes, offset: int, notes: Notes) -> Iterator[byte
             if has_raw_backslashes(token):
                 token = escape_raw_backslashes(token)
                 notes.add("raw_backslash", offset + match.start())
+            if not is_utf8(token):
+                token = visible_bytes(token)
+                notes.add("not_utf8", offset + match.start())
             token, controls = _CONTROL.subn(lambda found: chr(0x2400 + found.group()[0]).encode(), token)
             notes.add("control_character", offset + match.start(), min(controls, 1))
         yield token

@@ -39,6 +39,11 @@ UNRESOLVED, NOT_KEPT = -2, -1
 """Offsets in the layout: ten addresses, a length, then what compiled code writes."""
 
 
+def _columns(names: tuple[str, ...], kind: type[np.generic]) -> npt.NDArray[Any]:
+    """One row of the array a column: what compiled code finds ROW_ROOM values further on."""
+    return np.zeros((len(names), ROW_ROOM), kind)
+
+
 @dataclass
 class RowBuffers:
     """Rows of at most ROW_ROOM events a side, taken away whenever they are full.
@@ -48,11 +53,11 @@ class RowBuffers:
     """
 
     host_kinds: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(ROW_ROOM, np.uint8))
-    host_codes: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros((ROW_ROOM, len(HOST_CODES)), np.int32))
-    host_longs: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((ROW_ROOM, len(HOST_LONGS)), np.int64))
+    host_codes: npt.NDArray[np.int32] = field(default_factory=lambda: _columns(HOST_CODES, np.int32))
+    host_longs: npt.NDArray[np.int64] = field(default_factory=lambda: _columns(HOST_LONGS, np.int64))
     work_kinds: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(ROW_ROOM, np.uint8))
-    work_codes: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros((ROW_ROOM, len(WORK_CODES)), np.int32))
-    work_longs: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((ROW_ROOM, len(WORK_LONGS)), np.int64))
+    work_codes: npt.NDArray[np.int32] = field(default_factory=lambda: _columns(WORK_CODES, np.int32))
+    work_longs: npt.NDArray[np.int64] = field(default_factory=lambda: _columns(WORK_LONGS, np.int64))
     occupancy: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(ROW_ROOM, np.float64))
     metadata: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((METADATA_ROOM, 2), np.int64))
     kinds: npt.NDArray[np.int8] = field(default_factory=lambda: np.full(0, UNRESOLVED, np.int8))
@@ -74,11 +79,21 @@ class RowBuffers:
         self._lay_out()
 
     def take(self) -> dict[str, npt.NDArray[Any]]:
-        """Copies of the rows written so far, which are forgotten here; metadata events are taken separately."""
+        """Copies of the columns written so far, which are forgotten here; metadata events are taken separately."""
         host, work = self.count(HOST_COUNT), self.count(WORK_COUNT)
-        taken = {name: getattr(self, name)[:host].copy() for name in ("host_kinds", "host_codes", "host_longs")}
-        for name in ("work_kinds", "work_codes", "work_longs", "occupancy"):
-            taken[name] = getattr(self, name)[:work].copy()
+        taken: dict[str, npt.NDArray[Any]] = {
+            "host.kind": self.host_kinds[:host].copy(),
+            "work.kind": self.work_kinds[:work].copy(),
+            "work.occupancy_percent": self.occupancy[:work].copy(),
+        }
+        for side, count, names, columns in (
+            ("host", host, HOST_CODES, self.host_codes),
+            ("host", host, HOST_LONGS, self.host_longs),
+            ("work", work, WORK_CODES, self.work_codes),
+            ("work", work, WORK_LONGS, self.work_longs),
+        ):
+            for name, column in zip(names, columns, strict=True):
+                taken[f"{side}.{name}"] = column[:count].copy()
         self.layout[HOST_COUNT // 8 : METADATA_COUNT // 8] = 0
         return taken
 

@@ -72,6 +72,7 @@ MORE_TEXT, LIST_CLOSED, ROWS_FULL, TOKENS_FULL, NEW_CATEGORY, REFUSED = 0, 1, 2,
 
 _COMPLETE, _METADATA, _BEGIN, _END = 88, 77, 66, 69
 _OK = 0
+_CODE_COLUMN, _LONG_COLUMN = 4 * ROW_ROOM, 8 * ROW_ROOM
 
 
 @compiled
@@ -133,9 +134,11 @@ def _write_common(spans: Longs, place: int) -> bool:
     if start == UNREADABLE or duration < 0:
         return False
     store_long(place, start)
-    store_long(place + 8, start + duration)
+    store_long(place + _LONG_COLUMN, start + duration)
     key = EXTERNAL_ID if spans[2 * EXTERNAL_ID] != 0 else EXTERNAL_ID_2021
-    return _write_integer(spans, CORRELATION, place + 16) and _write_integer(spans, key, place + 24)
+    return _write_integer(spans, CORRELATION, place + 2 * _LONG_COLUMN) and _write_integer(
+        spans, key, place + 3 * _LONG_COLUMN
+    )
 
 
 @compiled
@@ -143,18 +146,18 @@ def _add_host(spans: Longs, kind: int, tokens: int, rows: int) -> int:
     row = load_long(rows + HOST_COUNT)
     if row == ROW_ROOM:
         return ROWS_FULL
-    codes = load_long(rows + HOST_CODES_AT) + 28 * row
+    codes = load_long(rows + HOST_CODES_AT) + 4 * row
     full = _write_token(spans, NAME, tokens, codes)
-    full |= _write_label(spans, PID, tokens, codes + 4)
-    full |= _write_label(spans, TID, tokens, codes + 8)
-    full |= _write_token(spans, INPUT_DIMS, tokens, codes + 12)
-    full |= _write_token(spans, INPUT_STRIDES, tokens, codes + 16)
-    full |= _write_token(spans, INPUT_TYPES, tokens, codes + 20)
-    full |= _write_token(spans, KERNEL_FILE, tokens, codes + 24)
+    full |= _write_label(spans, PID, tokens, codes + _CODE_COLUMN)
+    full |= _write_label(spans, TID, tokens, codes + 2 * _CODE_COLUMN)
+    full |= _write_token(spans, INPUT_DIMS, tokens, codes + 3 * _CODE_COLUMN)
+    full |= _write_token(spans, INPUT_STRIDES, tokens, codes + 4 * _CODE_COLUMN)
+    full |= _write_token(spans, INPUT_TYPES, tokens, codes + 5 * _CODE_COLUMN)
+    full |= _write_token(spans, KERNEL_FILE, tokens, codes + 6 * _CODE_COLUMN)
     if full != _OK:
         return TOKENS_FULL
     store_byte(load_long(rows + HOST_KINDS) + row, kind)
-    if not _write_common(spans, load_long(rows + HOST_LONGS_AT) + 32 * row):
+    if not _write_common(spans, load_long(rows + HOST_LONGS_AT) + 8 * row):
         return REFUSED
     store_long(rows + HOST_COUNT, row + 1)
     return _OK
@@ -167,23 +170,26 @@ def _add_work(spans: Longs, kind: int, tokens: int, rows: int) -> int:
         return ROWS_FULL
     if _is_odd_label(spans, DEVICE) or _is_odd_label(spans, STREAM) or _is_odd_label(spans, QUEUE):
         return REFUSED
-    codes = load_long(rows + WORK_CODES_AT) + 28 * row
+    for key in (DEVICE, STREAM, QUEUE):
+        if spans[2 * key] != 0 and _is_null(spans, key):
+            return REFUSED
+    codes = load_long(rows + WORK_CODES_AT) + 4 * row
     queue = QUEUE if spans[2 * QUEUE] != 0 else TID
     full = _write_token(spans, NAME, tokens, codes)
-    full |= _write_label(spans, PID, tokens, codes + 4)
-    full |= _write_label(spans, DEVICE if spans[2 * DEVICE] != 0 else PID, tokens, codes + 8)
-    full |= _write_label(spans, STREAM if spans[2 * STREAM] != 0 else queue, tokens, codes + 12)
-    full |= _write_token(spans, GRID, tokens, codes + 16)
-    full |= _write_token(spans, BLOCK, tokens, codes + 20)
-    full |= _write_label(spans, COMMUNICATOR, tokens, codes + 24)
+    full |= _write_label(spans, PID, tokens, codes + _CODE_COLUMN)
+    full |= _write_label(spans, DEVICE if spans[2 * DEVICE] != 0 else PID, tokens, codes + 2 * _CODE_COLUMN)
+    full |= _write_label(spans, STREAM if spans[2 * STREAM] != 0 else queue, tokens, codes + 3 * _CODE_COLUMN)
+    full |= _write_token(spans, GRID, tokens, codes + 4 * _CODE_COLUMN)
+    full |= _write_token(spans, BLOCK, tokens, codes + 5 * _CODE_COLUMN)
+    full |= _write_label(spans, COMMUNICATOR, tokens, codes + 6 * _CODE_COLUMN)
     if full != _OK:
         return TOKENS_FULL
     store_byte(load_long(rows + WORK_KINDS) + row, kind)
-    longs = load_long(rows + WORK_LONGS_AT) + 56 * row
+    longs = load_long(rows + WORK_LONGS_AT) + 8 * row
     is_plain = _write_common(spans, longs)
-    is_plain &= _write_integer(spans, REGISTERS, longs + 32)
-    is_plain &= _write_integer(spans, SHARED_MEMORY, longs + 40)
-    is_plain &= _write_integer(spans, COPIED_BYTES, longs + 48)
+    is_plain &= _write_integer(spans, REGISTERS, longs + 4 * _LONG_COLUMN)
+    is_plain &= _write_integer(spans, SHARED_MEMORY, longs + 5 * _LONG_COLUMN)
+    is_plain &= _write_integer(spans, COPIED_BYTES, longs + 6 * _LONG_COLUMN)
     occupancy = parse_float(spans[2 * OCCUPANCY], spans[2 * OCCUPANCY + 1])
     if not is_plain or occupancy == np.inf:
         return REFUSED
@@ -221,6 +227,23 @@ def _phase(spans: Longs) -> int:
 
 
 @compiled
+def _is_null(spans: Longs, key: int) -> bool:
+    """Whether a value is absent, null or the empty string."""
+    start = spans[2 * key]
+    return start == 0 or load_byte(start) == 110 or (spans[2 * key + 1] == start + 2 and load_byte(start) == QUOTE)
+
+
+@compiled
+def _is_complete(spans: Longs) -> bool:
+    """Whether an event has a time, a duration, a name and a plain process and thread."""
+    if spans[2 * TS] == 0 or spans[2 * DUR] == 0 or spans[2 * NAME] == 0 or load_byte(spans[2 * NAME]) == 110:
+        return False
+    if _is_null(spans, PID) or _is_null(spans, TID):
+        return False
+    return not (_is_odd_label(spans, PID) or _is_odd_label(spans, TID))
+
+
+@compiled
 def _add_event(event: int, behind: int, spans: Longs, tokens: int, rows: int) -> int:
     """Writes the event's row, if any table takes it; a status of those above, _OK when it is done."""
     letter = _phase(spans)
@@ -239,7 +262,7 @@ def _add_event(event: int, behind: int, spans: Longs, tokens: int, rows: int) ->
         return NEW_CATEGORY
     status = _OK
     if letter == _COMPLETE and kind != NOT_KEPT:
-        if spans[2 * TS] == 0 or spans[2 * DUR] == 0 or _is_odd_label(spans, PID) or _is_odd_label(spans, TID):
+        if not _is_complete(spans):
             return REFUSED
         if kind < FIRST_WORK_KIND:
             status = _add_host(spans, kind, tokens, rows)

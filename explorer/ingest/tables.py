@@ -31,7 +31,7 @@ def _array(field: pa.Field, column: Column | None, length: int) -> pa.Array:
     if column is None:
         return pa.nulls(length, field.type)
     if isinstance(column, tuple):
-        return _words(field, *column)
+        return _words(*column)
     missing = _missing(field, column)
     return pa.array(column, field.type, mask=missing if missing is not None and missing.any() else None)
 
@@ -46,7 +46,7 @@ def _missing(field: pa.Field, column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]
     return np.asarray(column == ABSENT)
 
 
-def _words(field: pa.Field, codes: npt.NDArray[np.int32], words: Sequence[str]) -> pa.Array:
+def _words(codes: npt.NDArray[np.int32], words: Sequence[str]) -> pa.Array:
     """Only the words that occur, each text once, in order of first code."""
     used = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(words)))
     position_of_text: dict[str, int] = {}
@@ -55,4 +55,4 @@ def _words(field: pa.Field, codes: npt.NDArray[np.int32], words: Sequence[str]) 
         new_code[code] = position_of_text.setdefault(words[code], len(position_of_text))
     mask = codes < 0
     indices = pa.array(new_code[codes], pa.int32(), mask=mask if mask.any() else None)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(list(position_of_text), pa.string())).cast(field.type)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(list(position_of_text), pa.string()))

@@ -7,9 +7,30 @@ from __future__ import annotations
 
 import decimal
 
+import numpy as np
+import numpy.typing as npt
+
 NANOSECONDS_OF_MICROSECOND = 1000
+_EXACT_BELOW_US = 2.0**43
+"""8.8e12: a float below it is closer to its own multiple of 0.001 than to any other."""
+_ERROR_RATIO = 2.0**-52 * NANOSECONDS_OF_MICROSECOND
 LIMIT_NS = 1 << 62
 """Nothing that a clock wrote is beyond it (146 years), and sums of two still fit in 64 bits."""
+
+
+def are_exact(values: npt.NDArray[np.float64]) -> bool:
+    """Whether floats of microseconds are the times that their digits say: below 2**43, with up to three decimals.
+
+    From 2**36 on a fourth decimal cannot be told from the float's own error, and costs a nanosecond at most.
+    """
+    scaled, size = values * NANOSECONDS_OF_MICROSECOND, np.abs(values)
+    error = np.abs(scaled - np.rint(scaled))
+    return bool(((size < _EXACT_BELOW_US) & (error <= size * _ERROR_RATIO)).all())
+
+
+def is_exact(value: object) -> bool:
+    """As are_exact, for one decoded time of any type: whole numbers and texts are exact."""
+    return not isinstance(value, float) or are_exact(np.array([value]))
 
 
 def nanoseconds(token: bytes) -> int | None:

@@ -15,9 +15,12 @@ import msgspec
 from explorer.ingest.building import DocumentBuilder
 from explorer.ingest.columns import Document
 from explorer.ingest.document import BARE_LIST, BETWEEN_EVENTS, LONGEST_EVENT_BYTES, Text, balanced, other_keys
-from explorer.ingest.events import Event
+from explorer.ingest.events import Event, LooseEvent, event_of
 from explorer.ingest.open import Source
 from explorer.ingest.repair import Notes, repaired, repaired_ends
+from explorer.ingest.ticks import is_exact
+from explorer.ingest.tokens import all_exact
+from explorer.ingest.words import is_utf8
 
 _ELEMENT = re.compile(balanced(4), re.DOTALL)
 _NEXT_EVENT = re.compile(rb',\s*\{\s*"(?:ph|name|cat|pid|tid|ts)"\s*:')
@@ -28,6 +31,7 @@ _SCALAR = re.compile(rb"[^\s,{}\[\]]++")
 class _Reader:
     text: Text
     decoder: msgspec.json.Decoder[Event] = field(default_factory=lambda: msgspec.json.Decoder(Event))
+    loose_decoder: msgspec.json.Decoder[LooseEvent] = field(default_factory=lambda: msgspec.json.Decoder(LooseEvent))
     batch_decoder: msgspec.json.Decoder[list[Event]] = field(default_factory=lambda: msgspec.json.Decoder(list[Event]))
 
     def documents(self) -> Iterator[Document]:
@@ -74,8 +78,9 @@ class _Reader:
             events = self.batch_decoder.decode(b"[" + piece + b"]")
         except (msgspec.DecodeError, UnicodeDecodeError):
             return
-        builder.add(events, text.buffer, text.offset)
-        text.position = cut
+        if all_exact(events):
+            builder.add(events, text.buffer, text.offset)
+            text.position = cut
 
     def _read_one(self, builder: DocumentBuilder) -> bool:
         """Takes one list entry; False when more text is needed first (or nothing can be read any more)."""
@@ -96,17 +101,28 @@ class _Reader:
         return True
 
     def _add_one(self, element: bytes, builder: DocumentBuilder) -> bool:
-        try:
-            event = self.decoder.decode(element)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            attempt = Notes()
-            try:
-                event = self.decoder.decode(_ascii(repaired(element, self.text.at(), attempt)))
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                return False
-            builder.notes.merge(attempt)
+        attempt = Notes()
+        event = self._decoded(element) if is_utf8(element) else None
+        if event is None:
+            event = self._decoded(repaired(element, self.text.at(), attempt))
+        if event is None:
+            return False
+        builder.notes.merge(attempt)
         builder.add([event], element, self.text.at())
         return True
+
+    def _decoded(self, element: bytes) -> Event | None:
+        """The event, with values of unusual kinds understood as far as they can be; None when it is not JSON."""
+        try:
+            event = self.decoder.decode(element)
+            if is_exact(event.ts) and is_exact(event.dur):
+                return event
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass
+        try:
+            return event_of(self.loose_decoder.decode(element))
+        except (msgspec.DecodeError, UnicodeDecodeError, ValueError):
+            return None
 
     def _skip_odd_entry(self, builder: DocumentBuilder) -> bool:
         text = self.text
@@ -123,15 +139,6 @@ class _Reader:
         rest = text.buffer[text.position :].strip()
         builder.notes.add("truncated" if rest else "unclosed", text.at())
         text.position = len(text.buffer)
-
-
-def _ascii(element: bytes) -> bytes:
-    r"""The same bytes where they are UTF-8; otherwise the odd ones are shown as `\\xb5`."""
-    try:
-        element.decode("utf-8")
-    except UnicodeDecodeError:
-        return element.decode("utf-8", "backslashreplace").replace("\\x", "\\\\x").encode("utf-8")
-    return element
 
 
 def _last_event_end(buffer: bytes, begin: int) -> int:

@@ -14,22 +14,20 @@ Repair = Literal["raw_backslash", "control_character", "not_utf8"]
 
 _VALID_ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _ANY_ESCAPE = re.compile(rb"\\.", re.DOTALL)
-_FRAME_WITH_RAW_PATH = re.compile(rb'^"(?:[A-Za-z]:)?[^"\\/]*(?:\\[^"\\/][^"\\/]*)+\.py\(\d+\): ')
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_FRAME_OF_PATH = re.compile("^[^/\x00-\x07\x0b\x0e-\x1f]*\\.py\\(\\d+\\): ")
+_MEANT = str.maketrans({"\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
 
 
 def has_raw_backslashes(token: bytes) -> bool:
     r"""Whether a quoted string was written without escaping its backslashes: `"C:\Users\runner\serve.py(12): main"`.
 
-    One escape that JSON does not know tells. So does a Python frame's path whose separators all happen to be valid
-    escapes (`"torch\nn\functional.py(7): relu"`): no file name holds a line feed.
+    One escape that JSON does not know tells.
     """
     if b"\\" not in token:
         return False
     valid = sum(1 for _ in _VALID_ESCAPE.finditer(token))
-    if valid != sum(1 for _ in _ANY_ESCAPE.finditer(token)):
-        return True
-    return _FRAME_WITH_RAW_PATH.match(token) is not None
+    return valid != sum(1 for _ in _ANY_ESCAPE.finditer(token))
 
 
 def escape_raw_backslashes(token: bytes) -> bytes:
@@ -37,38 +35,56 @@ def escape_raw_backslashes(token: bytes) -> bytes:
     return re.sub(rb'\\(?!")', rb"\\\\", token)
 
 
+def shown(text: str) -> tuple[str, tuple[Repair, ...]]:
+    r"""The text as it may be shown anywhere, and what was repaired: control characters become pictures (U+2400 on).
+
+    In a Python frame's path they are no control characters: `torch\nn\functional.py(7): relu` was written without
+    escaping, and all its separators happen to be valid escapes. No file name holds a line feed.
+    """
+    if text.isascii() and text.isprintable():
+        return text, ()
+    repairs: tuple[Repair, ...] = ()
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")  # half of a surrogate pair is no character
+    if _CONTROL.search(text) and _FRAME_OF_PATH.match(text):
+        text, repairs = text.translate(_MEANT), ("raw_backslash",)
+    pictured = _CONTROL.sub(_picture, text)
+    return pictured, repairs if pictured == text else (*repairs, "control_character")
+
+
 def readable(token: bytes) -> tuple[str, tuple[Repair, ...]]:
     r"""The text of a JSON token (a string without its quotes, anything else as it stands) and its repairs.
 
-    Control characters become their pictures (U+2400 and on), undecodable bytes `\xb5`.
+    Undecodable bytes become `\xb5`.
     """
-    repairs: list[Repair] = []
-    if token[:1] == b'"':
-        if has_raw_backslashes(token):
-            token = escape_raw_backslashes(token)
-            repairs.append("raw_backslash")
-        text, is_utf8 = _decoded(token)
-        text = _unquoted(text)
-    else:
-        text, is_utf8 = _decoded(b" ".join(token.split()))
-    if not is_utf8:
-        repairs.append("not_utf8")
-    text = text.encode("utf-8", "backslashreplace").decode("utf-8")  # half of a surrogate pair is no character
-    shown = _CONTROL.sub(_picture, text)
-    if shown != text:
-        repairs.append("control_character")
-    return shown, tuple(repairs)
+    repairs: tuple[Repair, ...] = ()
+    if token[:1] != b'"':
+        token = b" ".join(token.split())
+    elif has_raw_backslashes(token):
+        token, repairs = escape_raw_backslashes(token), ("raw_backslash",)
+    if not is_utf8(token):
+        token, repairs = visible_bytes(token), (*repairs, "not_utf8")
+    text, more = shown(_unquoted(token.decode("utf-8")))
+    return text, (*repairs, *more)
 
 
-def _decoded(token: bytes) -> tuple[str, bool]:
+def is_utf8(token: bytes) -> bool:
+    """Whether the bytes are text."""
     try:
-        return token.decode("utf-8"), True
+        token.decode("utf-8")
     except UnicodeDecodeError:
-        shown = token.decode("utf-8", "backslashreplace")
-        return (shown.replace("\\x", "\\\\x") if token[:1] == b'"' else shown), False
+        return False
+    return True
+
+
+def visible_bytes(token: bytes) -> bytes:
+    r"""The same with the bytes that are no UTF-8 written as `\xb5`; in a JSON string with the backslash escaped."""
+    text = token.decode("utf-8", "backslashreplace")
+    return (text.replace("\\x", "\\\\x") if token[:1] == b'"' else text).encode("utf-8")
 
 
 def _unquoted(text: str) -> str:
+    if text[:1] != '"':
+        return text
     if "\\" not in text:
         return text[1:-1]
     try:
