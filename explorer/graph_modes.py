@@ -128,13 +128,16 @@ def dispatch(
         return Decision("NONE", None, f"{mode.mode}: nothing is captured.")
     bucket = pad(token_count, sizes).bucket
     if bucket is None:
-        return Decision("NONE", None, f"{token_count:,} tokens exceed the largest captured size, {sizes[-1]:,}.")
+        return Decision("NONE", None, f"{token_count:,} tokens are more than the largest captured size, {sizes[-1]:,}.")
     if wanted == "NONE":
         return Decision("NONE", None, f"{mode.mode} has no graph for {batch}.")
-    padded = f"{token_count:,} tokens of {batch} are padded to {bucket:,}"
+    tokens = "1 token" if token_count == 1 else f"{token_count:,} tokens"
+    padded = f"{batch[0].upper()}{batch[1:]} of {tokens} runs at size {bucket:,}"
     if wanted == "FULL" and bucket in captured.get("FULL", ()):
         return Decision("FULL", bucket, f"{padded}, whose full graph is captured.")
     if bucket in captured.get("PIECEWISE", ()):
-        why = "whose pieces are captured" if wanted == "PIECEWISE" else "which has pieces and no full graph"
+        why = "whose pieces are captured" if wanted == "PIECEWISE" else "which has pieces but no full graph"
         return Decision("PIECEWISE", bucket, f"{padded}, {why}.")
-    return Decision("NONE", None, f"{padded}, and that size is not captured as {wanted.lower()}.")
+    return Decision(
+        "NONE", None, f"{batch[0].upper()}{batch[1:]} of {tokens}: size {bucket:,} has no {wanted.lower()} graph."
+    )

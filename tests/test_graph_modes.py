@@ -85,7 +85,7 @@ def test_a_mode_is_a_pair_for_decode_and_mixed_batches(mode: GraphMode, decode: 
 def test_above_the_largest_size_there_is_no_graph() -> None:
     decision = dispatch(resolve_mode("FULL", "ALWAYS"), 9, is_pure_decode=True, captured=BOTH)
     assert (decision.kind, decision.size) == ("NONE", None)
-    assert decision.reason == "9 tokens exceed the largest captured size, 8."
+    assert decision.reason == "9 tokens are more than the largest captured size, 8."
 
 
 def test_a_size_without_a_full_graph_runs_its_pieces() -> None:

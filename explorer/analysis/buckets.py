@@ -89,7 +89,7 @@ def buckets_report(lists: Sequence[BucketList], traffic: Traffic, costs: SweepCo
         notes.append("Step times between two measured sizes are read off the line between them.")
     return Report(
         QUESTION,
-        f"{traffic.step_count:,} decode steps, {traffic.name}",
+        f"{traffic.step_count:,} decode step{'' if traffic.step_count == 1 else 's'}, {traffic.name}",
         (
             Metric("step_count", "steps", traffic.step_count, "count"),
             Metric("mean_batch", "rows a step", traffic.mean, "count"),

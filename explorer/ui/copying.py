@@ -41,6 +41,11 @@ button:focus-visible { outline: 2px solid var(--st-primary-color); border-radius
 _component = st.components.v2.component("copy_text", html=_BUTTON, css=_STYLE, js=_SCRIPT)
 
 
+def copy_text(label: str, text: str, *, key: str) -> None:
+    """A button that copies `text`."""
+    _component(key=key, data={"label": label, "text": text}, height="content")
+
+
 def copy_link(label: str) -> None:
     """A button that copies the address of what is on the screen."""
     _component(key="copy_link", data={"label": label, "text": None}, height="content")

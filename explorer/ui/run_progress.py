@@ -35,12 +35,13 @@ def _poll(run_ids: list[str], was_active: bool) -> None:
     found = statuses(run_ids)
     with st.container(border=True, key="runs"):
         for letter, job in zip("AB", found, strict=False):
-            _draw_job(letter, job)
+            draw_job(letter, job)
     if was_active and not any_active(found):
         st.rerun()
 
 
-def _draw_job(letter: str, job: JobStatus) -> None:
+def draw_job(letter: str, job: JobStatus) -> None:
+    """One job's stages, notes and log, with a button that cancels it; `letter` stands before its title."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.html(
             f'<div class="run-head"><span><span class="letter">{letter}</span>{escape(job.settings.title)}</span>'
@@ -63,6 +64,8 @@ def _draw_job(letter: str, job: JobStatus) -> None:
 def _draw_outcome(letter: str, job: JobStatus) -> None:
     """What a finished run measured, in a line; loud where its results are wrong."""
     facts = Recording(job.folder).facts()
+    if not facts.steady_latencies_ns:  # an experiment that is no run
+        return
     step = f"{text(median(facts.steady_latencies_ns), 'ns')} a step without the profiler"
     checked = facts.correctness
     if checked is None:

@@ -111,13 +111,16 @@ def test_a_trace_without_work_has_no_step() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["h200-cuda-graph", "h200-compile-cuda-graph", "h200-best"])
-def test_bundled_graphs_are_covered_but_for_the_copy_of_inputs(read: Read, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "graph_count"),
+    [("h200-cuda-graph", 1), ("h200-best", 1), ("h200-piecewise", 29), ("h200-compile-piecewise", 29)],
+)
+def test_bundled_graphs_are_covered_but_for_the_copy_of_inputs(read: Read, name: str, graph_count: int) -> None:
     report = replay_report(read(SAMPLES / name / "trace.json.gz"))
     work, matched = report.value("work_count"), report.value("matched_count")
     assert work is not None
     assert matched == work - 1
-    assert report.value("graph_launch_count") == 1
+    assert report.value("graph_launch_count") == graph_count
 
 
 @needs_shared

@@ -84,7 +84,7 @@ def test_any_batch_gives_the_unpadded_answer(workload: Workload, step: BucketedS
 def test_a_batch_above_the_largest_size_runs_without_a_graph(step: BucketedStep) -> None:
     decision = step.decide(Batch(9), CONTEXT + 1)
     assert (decision.kind, decision.size) == ("NONE", None)
-    assert "exceed the largest captured size, 8" in decision.reason
+    assert "are more than the largest captured size, 8" in decision.reason
 
 
 def test_a_mixed_batch_runs_on_pieces_and_a_decode_on_a_full_graph(step: BucketedStep) -> None:
