@@ -127,7 +127,7 @@ def comparison_sentence(a: Report, b: Report) -> str:
         return "At least one side has no step to compare."
     under = " under the profiler" if key == "profiled_step_ns" else ""
     spreads = [side.value("step_spread_ns") or 0 for side in (a, b)] if key == "step_ns" else [0]
-    if abs(step_b - step_a) <= max(spreads):
+    if 0 < abs(step_b - step_a) <= max(spreads):
         first = f"No change measured: {text(step_a, 'ns')} and {text(step_b, 'ns')} differ less than the repeats do."
     else:
         first = _times_sentence(step_a, step_b, under)
