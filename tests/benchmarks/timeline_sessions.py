@@ -30,7 +30,7 @@ from tests.browser.conftest import CHROMIUM, FLAGS, served
 
 WIDTH_PX = 2400
 PAUSE_S = (0.3, 0.7)
-CLICKS = 30
+CLICKS = 15
 
 _CLICK = """
 (button) => new Promise((resolve) => {

@@ -409,16 +409,14 @@ def own_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-def test_the_id_of_an_own_run_ends_with_its_session(own_run: str, browser: Callable[..., BrowserContext]) -> None:
-    context = browser()
-    with watched(context.new_page()) as page:
-        opened(page, f"{own_run}/timeline?a=run:mine&b=run:mine")
-        address = f"{own_run}{explorer(page, 'explorer.panes[0].api.base')}/rows".replace(
-            f"{own_run}{own_run}", own_run
-        )
-        assert page.request.get(address).status == 200
-    looking = context.new_page()
-    page.close()
-    looking.wait_for_timeout(1500)
-    assert looking.request.get(address).status == 404
-    context.close()
+def test_the_id_of_an_own_run_is_one_sessions_and_ends_with_it(own_run: str, context: BrowserContext) -> None:
+    address = f"{own_run}/timeline?a=run:mine&b=run:mine"
+    with watched(context.new_page()) as first, watched(context.new_page()) as second:
+        bases = [explorer(opened(page, address), "explorer.panes[0].api.base") for page in (first, second)]
+        assert bases[0] != bases[1]
+        rows = [f"{own_run}{base}/rows" for base in bases]
+        assert [first.request.get(each).status for each in rows] == [200, 200]
+        first.close()
+        second.wait_for_timeout(1500)
+        assert [second.request.get(each).status for each in rows] == [404, 200]
+    second.close()

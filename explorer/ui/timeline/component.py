@@ -34,7 +34,12 @@ def draw_timeline(sources: Mapping[str, Source], *, is_compact: bool = False) ->
             "plotly": plotly_address(),
             "api": PREFIX,
             "runs": [
-                {"letter": letter, "title": source.title, "id": timeline_id(source)}
+                {
+                    "letter": letter,
+                    "title": source.title,
+                    "source": source.source_id,
+                    "id": timeline_id(source),
+                }
                 for letter, source in sources.items()
             ],
             "themes": _themes(),

@@ -11,8 +11,10 @@ export function readAddress() {
   const [row, event] = [Number(pick[1]), Number(pick[2])];
   return {
     step: Number.isInteger(step) && step >= 0 ? step : null,
-    view: view.length === 2 && view.every(Number.isFinite) && view[1] > view[0] ? { start: view[0], end: view[1] } : null,
-    pick: pick.length === 3 && Number.isInteger(row) && Number.isInteger(event) ? { letter: pick[0], row, event } : null,
+    view:
+      view.length === 2 && view.every(Number.isFinite) && view[1] > view[0] ? { start: view[0], end: view[1] } : null,
+    pick:
+      pick.length === 3 && Number.isInteger(row) && Number.isInteger(event) ? { letter: pick[0], row, event } : null,
   };
 }
 

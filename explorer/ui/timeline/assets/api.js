@@ -19,7 +19,9 @@ export class Api {
   }
 
   address(question, parameters = {}) {
-    const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "");
+    const given = Object.entries(parameters).filter(
+      ([, value]) => value !== null && value !== undefined && value !== "",
+    );
     return `${this.base}/${question}?${new URLSearchParams(given)}`;
   }
 

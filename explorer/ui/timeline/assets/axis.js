@@ -61,7 +61,11 @@ export class Axis {
       hovermode: false,
       showlegend: false,
       newselection: { line: { color: palette.accent } },
-      font: { family: '"Source Sans", "Source Sans 3", "Helvetica Neue", Arial, sans-serif', size: 12, color: palette.muted },
+      font: {
+        family: '"Source Sans", "Source Sans 3", "Helvetica Neue", Arial, sans-serif',
+        size: 12,
+        color: palette.muted,
+      },
       xaxis: {
         side: "top",
         range: [range.start, range.end],
@@ -110,7 +114,11 @@ export class Axis {
   }
 
   restyle(palette) {
-    return this.relayout({ "font.color": palette.muted, "xaxis.linecolor": palette.rule, "xaxis.tickcolor": palette.rule });
+    return this.relayout({
+      "font.color": palette.muted,
+      "xaxis.linecolor": palette.rule,
+      "xaxis.tickcolor": palette.rule,
+    });
   }
 
   async resize(size) {
@@ -131,7 +139,11 @@ export function ticksFor(range) {
   const first = Math.ceil((range.start - extent) / step);
   const last = Math.floor((range.end + extent) / step);
   const tickvals = Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step);
-  return { tickmode: "array", tickvals, ticktext: tickvals.map((value) => (value === 0 ? "0" : moment(value, extent))) };
+  return {
+    tickmode: "array",
+    tickvals,
+    ticktext: tickvals.map((value) => (value === 0 ? "0" : moment(value, extent))),
+  };
 }
 
 function prefixed(ticks) {

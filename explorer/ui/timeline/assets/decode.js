@@ -1,7 +1,22 @@
 // What did the server send for a view? The layout is described in explorer/ui/timeline/wire.py.
 
-const RECTANGLE = { start: Float64Array, length: Float32Array, event: Uint32Array, name: Uint32Array, colour: Uint8Array, matched: Uint8Array };
-const BLOCK = { start: Float64Array, length: Float32Array, first: Uint32Array, count: Uint32Array, busy: Float32Array, matched: Uint32Array, colour: Uint8Array };
+const RECTANGLE = {
+  start: Float64Array,
+  length: Float32Array,
+  event: Uint32Array,
+  name: Uint32Array,
+  colour: Uint8Array,
+  matched: Uint8Array,
+};
+const BLOCK = {
+  start: Float64Array,
+  length: Float32Array,
+  first: Uint32Array,
+  count: Uint32Array,
+  busy: Float32Array,
+  matched: Uint32Array,
+  colour: Uint8Array,
+};
 
 /** `{start, end, rows: Map(key → {rectangles, blocks})}`; starts are nanoseconds from `start`. */
 export function decodeView(buffer) {

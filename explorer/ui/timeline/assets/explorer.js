@@ -124,11 +124,15 @@ export class Explorer extends Navigation {
   }
 
   paintOver(pane) {
-    paintOverlay(pane, {
-      hover: this.hover.target?.pane === pane ? this.hover.target.hit : null,
-      story: this.chosen?.pane === pane ? this.chosen.story : null,
-      interval: this.interval && (this.linked || this.interval.pane === pane) ? this.interval : null,
-    }, this.palette);
+    paintOverlay(
+      pane,
+      {
+        hover: this.hover.target?.pane === pane ? this.hover.target.hit : null,
+        story: this.chosen?.pane === pane ? this.chosen.story : null,
+        interval: this.interval && (this.linked || this.interval.pane === pane) ? this.interval : null,
+      },
+      this.palette,
+    );
   }
 
   /** A pane has painted its bars. */

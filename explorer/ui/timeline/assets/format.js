@@ -1,6 +1,11 @@
 // How does a number become text in the browser? The same rules as explorer/units.py; a test compares the two.
 
-const TIMES = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
+const TIMES = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "µs"],
+  [1, "ns"],
+];
 
 /** Three significant digits without exponent, with thousands separators: 41.7, 2.36, 1,726. */
 export function significant(value, digits = 3) {

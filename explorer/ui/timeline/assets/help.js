@@ -8,7 +8,12 @@ const NAMES = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: 
 export class Help {
   constructor(explorer) {
     const rows = KEYS.map(([keys, meaning]) =>
-      element("tr", {}, element("td", {}, ...keys.map((key) => element("kbd", {}, NAMES[key] ?? key))), element("td", {}, meaning)),
+      element(
+        "tr",
+        {},
+        element("td", {}, ...keys.map((key) => element("kbd", {}, NAMES[key] ?? key))),
+        element("td", {}, meaning),
+      ),
     );
     const more = [
       ["drag", "zoom to what is dragged over, or pan, as chosen above"],

@@ -83,7 +83,8 @@ export class Hover {
 
   blockLines(hit, swatch, where) {
     const busy = share(Math.min(hit.busy / Math.max(hit.end - hit.start, 1), 1));
-    const what = hit.row.table === "work" ? "pieces of GPU work" : hit.row.kind === "gaps" ? "pieces of gaps" : hit.row.table;
+    const what =
+      hit.row.table === "work" ? "pieces of GPU work" : hit.row.kind === "gaps" ? "pieces of gaps" : hit.row.table;
     const most = this.explorer.labels[hit.colour];
     return [
       element("div", { class: "tl-hover-name" }, swatch, `${count(hit.count)} ${what}`),

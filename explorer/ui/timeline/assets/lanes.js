@@ -9,7 +9,9 @@ const SHOWN_DEPTH = { first: 4, other: 2, cpuOnly: 8 };
 /** What is shown at first: the busiest streams, the thread that launches most, the marks; the rest can be chosen. */
 export function firstChoice(rows) {
   const hasWork = rows.some((row) => row.table === "work");
-  const threads = [...new Set(rows.filter((row) => row.table === "operators" || row.table === "calls").map((row) => row.group))];
+  const threads = [
+    ...new Set(rows.filter((row) => row.table === "operators" || row.table === "calls").map((row) => row.group)),
+  ];
   const busiest = [...rows].filter((row) => row.kind === "stream").sort((a, b) => b.count - a.count);
   const shownStreams = new Set(busiest.slice(0, SHOWN_STREAMS).map((row) => row.key));
   const depth = new Map(threads.map((group, index) => [group, openDepth(index, hasWork)]));

@@ -10,7 +10,9 @@ export class Legend {
 
   show() {
     const { panes, palette, labels, data } = this.explorer;
-    const present = new Set(panes.flatMap((pane) => pane.lanes.flatMap((lane) => lane.rows.flatMap((row) => row.palette))));
+    const present = new Set(
+      panes.flatMap((pane) => pane.lanes.flatMap((lane) => lane.rows.flatMap((row) => row.palette))),
+    );
     const entry = (key) => {
       const swatch = element("i", { class: "tl-swatch" });
       swatch.style.background = palette.fills[key];

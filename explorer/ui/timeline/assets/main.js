@@ -8,18 +8,19 @@ const explorers = new WeakMap();
 export function mount(component, root) {
   const { parentElement, data, setTriggerValue } = component;
   performance.mark("timeline-mount");
-  const runs = JSON.stringify(data.runs);
+  const shown = JSON.stringify([data.runs, data.is_compact]);
+  const sources = JSON.stringify(data.runs.map((run) => run.source));
   let explorer = explorers.get(parentElement);
-  if (explorer && explorer.runsText === runs) {
+  if (explorer && explorer.shown === shown) {
     explorer.restyle(data.themes);
   } else {
-    // Another pair of runs: what the address says of step and view was said of the old one.
-    const isFirst = explorer === undefined;
+    // What the address says of step and view was said of the runs before; it holds for the same runs under new ids.
+    const fromAddress = explorer === undefined || explorer.sources === sources;
     explorer?.dispose();
     explorer = new Explorer(parentElement, data, root, () => setTriggerValue("ended", true));
-    explorer.runsText = runs;
+    Object.assign(explorer, { shown, sources });
     explorers.set(parentElement, explorer);
-    explorer.open({ fromAddress: isFirst });
+    explorer.open({ fromAddress });
   }
   return () => {
     explorers.get(parentElement)?.dispose();

@@ -5,7 +5,11 @@ import { element } from "./dom.js";
 /** `build()` is called at every opening and returns the list's children. */
 export function menu(explorer, label, title, build) {
   const list = element("div", { class: "tl-menu", role: "menu" });
-  const button = element("button", { class: "tl-button", type: "button", title, "aria-haspopup": "menu", "aria-expanded": "false" }, label);
+  const button = element(
+    "button",
+    { class: "tl-button", type: "button", title, "aria-haspopup": "menu", "aria-expanded": "false" },
+    label,
+  );
   const box = element("div", { class: "tl-menu-box" }, button, list);
   const close = () => {
     list.classList.remove("tl-open");

@@ -19,7 +19,7 @@ export class Navigation {
     this.ranks = { kernel: -1, gap: -1 };
   }
 
-  /** The first view: what the address says, else the first step; where room is short, as much of it as the shortest has. */
+  /** The first view: what the address says, else the first step; a compact one shows as much as the shortest has. */
   start({ step, view, pick }) {
     this.align(Math.min(step ?? 0, Math.max(this.stepCount - 1, 0)));
     this.legend.show();
@@ -67,13 +67,18 @@ export class Navigation {
   }
 
   fitTrace() {
-    this.fitSpans(this.panes.map((pane) => ({ start: pane.trace.start_ns - pane.origin, end: pane.trace.end_ns - pane.origin })));
+    this.fitSpans(
+      this.panes.map((pane) => ({ start: pane.trace.start_ns - pane.origin, end: pane.trace.end_ns - pane.origin })),
+    );
   }
 
   fitSpans(spans) {
     const start = Math.min(...spans.map((span) => span.start));
     const end = Math.max(...spans.map((span) => span.end));
-    const padded = (span) => ({ start: span.start - (span.end - span.start) * ROOM, end: span.end + (span.end - span.start) * ROOM });
+    const padded = (span) => ({
+      start: span.start - (span.end - span.start) * ROOM,
+      end: span.end + (span.end - span.start) * ROOM,
+    });
     this.panes.forEach((pane, index) => pane.show(padded(this.linked ? { start, end } : spans[index])));
     this.moved();
   }
@@ -100,7 +105,8 @@ export class Navigation {
     const tooSmall = range.end - range.start < SMALLEST_NS;
     const middle = (range.start + range.end) / 2;
     const shown = tooSmall ? { start: middle - SMALLEST_NS / 2, end: middle + SMALLEST_NS / 2 } : range;
-    for (const each of this.linked ? this.panes : [pane]) each.show(shown, { fromAxis: fromAxis && each === pane && !tooSmall });
+    for (const each of this.linked ? this.panes : [pane])
+      each.show(shown, { fromAxis: fromAxis && each === pane && !tooSmall });
     this.moved();
   }
 
@@ -136,7 +142,11 @@ export class Navigation {
   clicked(pane, hit) {
     this.closeMenus();
     if (!hit) return this.letGo();
-    if (hit.count > 1) return this.setRange(pane, { start: hit.start - pane.origin - (hit.end - hit.start) * ROOM, end: hit.end - pane.origin + (hit.end - hit.start) * ROOM });
+    if (hit.count > 1)
+      return this.setRange(pane, {
+        start: hit.start - pane.origin - (hit.end - hit.start) * ROOM,
+        end: hit.end - pane.origin + (hit.end - hit.start) * ROOM,
+      });
     return this.choosePlace(pane, { row: hit.row.index, event: hit.event });
   }
 
@@ -167,7 +177,11 @@ export class Navigation {
       const middle = (place.start_ns + place.end_ns) / 2 - pane.origin;
       this.setRange(pane, { start: middle - half, end: middle + half });
     } else {
-      this.zoomTo(pane, place.start_ns - 3 * (place.end_ns - place.start_ns), place.end_ns + 3 * (place.end_ns - place.start_ns));
+      this.zoomTo(
+        pane,
+        place.start_ns - 3 * (place.end_ns - place.start_ns),
+        place.end_ns + 3 * (place.end_ns - place.start_ns),
+      );
     }
     this.ranks = ranks;
   }
@@ -176,7 +190,8 @@ export class Navigation {
     if (!this.chosen) return this.panByKey(0.1 * by);
     const { pane, story } = this.chosen;
     const event = story.place.event + by;
-    if (event >= 0 && event < pane.rows[story.place.row].count) this.choosePlace(pane, { row: story.place.row, event }, { reveal: true });
+    if (event >= 0 && event < pane.rows[story.place.row].count)
+      this.choosePlace(pane, { row: story.place.row, event }, { reveal: true });
   }
 
   /** The longest kernel or gap of the step on the pane in use; asked again, the next longest. */
@@ -185,11 +200,17 @@ export class Navigation {
     const span = pane.stepSpan(this.step);
     const rank = this.ranks[what] + 1;
     try {
-      const answer = await pane.api.ask("longest", { what, rank, start: Math.floor(span.start + pane.origin), end: Math.ceil(span.end + pane.origin) }, this.closing.signal);
+      const answer = await pane.api.ask(
+        "longest",
+        { what, rank, start: Math.floor(span.start + pane.origin), end: Math.ceil(span.end + pane.origin) },
+        this.closing.signal,
+      );
       if (!answer.place) return this.hint(rank ? `No further ${what}` : `This step has no ${what}`);
       await this.choosePlace(pane, answer.place, { reveal: true });
       this.ranks[what] = rank;
-      this.hint(`${ordinal(what, rank)} of the step, at ${moment(answer.place.start_ns - pane.origin, span.end - span.start)}`);
+      this.hint(
+        `${ordinal(what, rank)} of the step, at ${moment(answer.place.start_ns - pane.origin, span.end - span.start)}`,
+      );
     } catch (problem) {
       this.failed(problem);
     }
@@ -218,9 +239,20 @@ export class Navigation {
     const { start, end } = this.interval;
     const asked = this.linked ? this.panes : [pane];
     try {
-      const answers = await Promise.all(asked.map((each) => each.api.ask("measure", { start: Math.round(start + each.origin), end: Math.round(end + each.origin) }, this.closing.signal)));
+      const answers = await Promise.all(
+        asked.map((each) =>
+          each.api.ask(
+            "measure",
+            { start: Math.round(start + each.origin), end: Math.round(end + each.origin) },
+            this.closing.signal,
+          ),
+        ),
+      );
       this.chosen = null;
-      this.panel.showMeasure(end - start, asked.map((each, index) => ({ pane: each, devices: answers[index].devices })));
+      this.panel.showMeasure(
+        end - start,
+        asked.map((each, index) => ({ pane: each, devices: answers[index].devices })),
+      );
     } catch (problem) {
       this.failed(problem);
     }

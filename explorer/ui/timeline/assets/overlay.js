@@ -78,8 +78,18 @@ function paintArrow(context, pane, from, to, palette) {
   context.bezierCurveTo(begin, middle, finish, middle, finish, y1);
   context.stroke();
   if (x1 >= 0 && x1 <= pane.width) head(context, finish, y1, down ? 1 : -1);
-  if (source && x0 >= 0 && x0 <= pane.width) frame(context, pane, source, from.start_ns, from.end_ns, palette.accent, 1.5);
-  if (x0 < 0) pill(context, LAUNCH_LABEL_PX / 2, y0 + (down ? 8 : -8), `launched ${duration(to.start_ns - from.start_ns)} before`, palette.accent, palette.background, pane.width);
+  if (source && x0 >= 0 && x0 <= pane.width)
+    frame(context, pane, source, from.start_ns, from.end_ns, palette.accent, 1.5);
+  if (x0 < 0)
+    pill(
+      context,
+      LAUNCH_LABEL_PX / 2,
+      y0 + (down ? 8 : -8),
+      `launched ${duration(to.start_ns - from.start_ns)} before`,
+      palette.accent,
+      palette.background,
+      pane.width,
+    );
 }
 
 function head(context, x, y, direction) {

@@ -25,7 +25,10 @@ export class Overview {
   async fetch() {
     const { start_ns: start, end_ns: end } = this.pane.trace;
     const rows = this.rows.map((row) => row.index).join(",");
-    this.detail = await this.pane.api.view({ start, end, width: Math.round(this.pane.width), rows }, this.explorer.closing.signal);
+    this.detail = await this.pane.api.view(
+      { start, end, width: Math.round(this.pane.width), rows },
+      this.explorer.closing.signal,
+    );
     this.draw();
   }
 
@@ -35,7 +38,16 @@ export class Overview {
     const context = prepared(this.canvas, pane.width, HEIGHT);
     const { start_ns: start, end_ns: end } = pane.trace;
     const lane = { top: 0, height: HEIGHT, rows: this.rows, kind: "stream" };
-    paintLanes(context, { lanes: [lane], view: { start, end }, detail: this.detail, width: pane.width, palette: explorer.palette, labels: explorer.labels, searching: false, nameOf: () => "" });
+    paintLanes(context, {
+      lanes: [lane],
+      view: { start, end },
+      detail: this.detail,
+      width: pane.width,
+      palette: explorer.palette,
+      labels: explorer.labels,
+      searching: false,
+      nameOf: () => "",
+    });
     const x = (time) => ((time - start) / (end - start)) * pane.width;
     const left = Math.min(Math.max(x(pane.view.start), 0), pane.width);
     const right = Math.max(Math.min(x(pane.view.end), pane.width), left + 2);
@@ -53,16 +65,27 @@ export class Overview {
     const { signal } = this.explorer.closing;
     const move = (event) => {
       const { start_ns: start, end_ns: end } = this.pane.trace;
-      const at = start + ((event.clientX - this.canvas.getBoundingClientRect().left) / this.pane.width) * (end - start) - this.pane.origin;
+      const at =
+        start +
+        ((event.clientX - this.canvas.getBoundingClientRect().left) / this.pane.width) * (end - start) -
+        this.pane.origin;
       const half = (this.pane.range.end - this.pane.range.start) / 2;
       this.explorer.setRange(this.pane, { start: at - half, end: at + half });
     };
-    this.canvas.addEventListener("pointerdown", (event) => {
-      this.canvas.setPointerCapture(event.pointerId);
-      move(event);
-    }, { signal });
-    this.canvas.addEventListener("pointermove", (event) => {
-      if (event.buttons & 1) move(event);
-    }, { signal });
+    this.canvas.addEventListener(
+      "pointerdown",
+      (event) => {
+        this.canvas.setPointerCapture(event.pointerId);
+        move(event);
+      },
+      { signal },
+    );
+    this.canvas.addEventListener(
+      "pointermove",
+      (event) => {
+        if (event.buttons & 1) move(event);
+      },
+      { signal },
+    );
   }
 }

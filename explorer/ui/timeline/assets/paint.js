@@ -64,7 +64,8 @@ function paintBlocks(context, scene, lane, row, blocks) {
       const height = Math.max(lane.height * share, Math.min(6, lane.height));
       context.fillRect(left, lane.top + lane.height - height, width, height);
     } else {
-      context.globalAlpha = faint || (scene.searching && row.kind === "gaps") ? FAINT : row.kind === "gaps" ? 0.75 : 0.35 + 0.65 * share;
+      context.globalAlpha =
+        faint || (scene.searching && row.kind === "gaps") ? FAINT : row.kind === "gaps" ? 0.75 : 0.35 + 0.65 * share;
       context.fillRect(left, lane.top, width, lane.height);
     }
   }
@@ -75,7 +76,8 @@ function markMatches(context, scene, lane, blocks, scale, offset) {
   context.globalAlpha = 1;
   context.fillStyle = scene.palette.ink;
   for (let i = 0; i < blocks.size; i += 1) {
-    if (blocks.matched[i]) context.fillRect(blocks.start[i] * scale + offset, lane.top, Math.max(blocks.length[i] * scale, 1), 2);
+    if (blocks.matched[i])
+      context.fillRect(blocks.start[i] * scale + offset, lane.top, Math.max(blocks.length[i] * scale, 1), 2);
   }
 }
 
@@ -122,7 +124,10 @@ function outline(context, scene, x, lane, width) {
 
 function label(context, scene, lane, row, colour, x, width, rectangles, i) {
   const room = Math.floor((width - 8) / CHARACTER_PX);
-  const text = row.kind === "gaps" ? gapText(scene, colour, rectangles.length[i], room) : eventText(scene, row, rectangles.name[i], room);
+  const text =
+    row.kind === "gaps"
+      ? gapText(scene, colour, rectangles.length[i], room)
+      : eventText(scene, row, rectangles.name[i], room);
   if (!text || lane.height < 12) return;
   context.fillStyle = scene.palette.inks[colour];
   context.fillText(text, Math.max(x, 0) + 4, lane.top + lane.height / 2 + 0.5);

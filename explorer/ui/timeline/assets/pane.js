@@ -43,7 +43,13 @@ export class Pane {
       element("span", { class: "tl-title" }, this.run.title),
       this.note,
     );
-    this.root = element("section", { class: "tl-pane", "data-side": this.run.letter }, this.head, this.strip, this.stage);
+    this.root = element(
+      "section",
+      { class: "tl-pane", "data-side": this.run.letter },
+      this.head,
+      this.strip,
+      this.stage,
+    );
   }
 
   /** Reads the rows; from then on the pane can be laid out. */
@@ -65,12 +71,15 @@ export class Pane {
 
   labelOf(lane) {
     const text = lane.kind === "operators" ? (lane.depth === 0 ? lane.group : "") : lane.row.label;
-    const title = `${lane.group}: ${lane.row.label}${lane.kind === "operators" ? `, depth ${lane.depth}` : ""}, ${count(lane.row.count)}`;
+    const depth = lane.kind === "operators" ? `, depth ${lane.depth}` : "";
+    const title = `${lane.group}: ${lane.row.label}${depth}, ${count(lane.row.count)}`;
     const label = element("div", { class: `tl-label tl-label-${lane.kind}`, title });
     label.style.top = `${RULER + lane.top}px`;
     label.style.height = `${lane.height}px`;
     if (lane.kind === "stream" && lane.opens) label.append(element("b", {}, lane.group));
-    label.append(lane.kind === "operators" && lane.depth === 0 ? this.caret(lane.group, text) : element("span", {}, text));
+    label.append(
+      lane.kind === "operators" && lane.depth === 0 ? this.caret(lane.group, text) : element("span", {}, text),
+    );
     return label;
   }
 
@@ -83,7 +92,12 @@ export class Pane {
       this.host.relaid(this);
     };
     const title = isOpen ? "Close the nested operators" : `Open all ${deepest} levels of operators`;
-    return element("button", { class: "tl-caret", type: "button", title, onclick: toggle }, element("i", { class: isOpen ? "tl-down" : null }), element("span", {}, text));
+    return element(
+      "button",
+      { class: "tl-caret", type: "button", title, onclick: toggle },
+      element("i", { class: isOpen ? "tl-down" : null }),
+      element("span", {}, text),
+    );
   }
 
   /** Says which step is shown. */
@@ -121,7 +135,8 @@ export class Pane {
     if (this.laneOf(rowIndex)) return false;
     const row = this.rows[rowIndex];
     this.choice.hidden.delete(row.key);
-    if (row.kind === "operators") this.choice.depth.set(row.group, Math.max(this.choice.depth.get(row.group) ?? 0, row.depth + 1));
+    if (row.kind === "operators")
+      this.choice.depth.set(row.group, Math.max(this.choice.depth.get(row.group) ?? 0, row.depth + 1));
     return true;
   }
 
@@ -147,7 +162,9 @@ export class Pane {
   }
 
   async drawAxis(plotly) {
-    this.axis = new Axis(plotly, this.plot, { gutter: GUTTER, ruler: RULER }, (range, settled) => this.host.zoomed(this, range, settled));
+    this.axis = new Axis(plotly, this.plot, { gutter: GUTTER, ruler: RULER }, (range, settled) =>
+      this.host.zoomed(this, range, settled),
+    );
     await this.axis.draw(this.range, this.size(), this.host.palette, this.host.dragmode());
   }
 

@@ -15,7 +15,11 @@ export class Panel {
   }
 
   open(...children) {
-    const shut = element("button", { class: "tl-button tl-shut", type: "button", title: "Close (Esc)", onclick: () => this.explorer.letGo() }, "×");
+    const shut = element(
+      "button",
+      { class: "tl-button tl-shut", type: "button", title: "Close (Esc)", onclick: () => this.explorer.letGo() },
+      "×",
+    );
     fill(this.box, shut, ...children);
     this.box.classList.add("tl-open");
   }
@@ -27,7 +31,11 @@ export class Panel {
     const family = story.family && story.family !== story.name ? ` · ${story.family}` : "";
     this.open(
       element("div", { class: "tl-panel-kind" }, swatch, `${pane.run.letter.toUpperCase()} · ${story.kind}${family}`),
-      element("div", { class: "tl-panel-name", title: "Click to copy", onclick: () => navigator.clipboard?.writeText(story.name) }, story.name),
+      element(
+        "div",
+        { class: "tl-panel-name", title: "Click to copy", onclick: () => navigator.clipboard?.writeText(story.name) },
+        story.name,
+      ),
       element("div", { class: "tl-panel-actions" }, ...this.actions(pane, story)),
       ...story.sections.map((section) => this.section(section)),
     );
@@ -35,14 +43,21 @@ export class Panel {
 
   actions(pane, story) {
     const { explorer } = this;
-    const button = (text, action, title) => element("button", { class: "tl-button", type: "button", title, onclick: action }, text);
+    const button = (text, action, title) =>
+      element("button", { class: "tl-button", type: "button", title, onclick: action }, text);
     const other = explorer.panes.find((each) => each !== pane);
     const { launched_by: from, launches: to } = story;
     return [
       button("Zoom to it", () => explorer.fitChosen(), "f"),
       from ? button("Go to its launch", () => explorer.choosePlace(pane, from, { reveal: true })) : null,
       to ? button("Go to the GPU work", () => explorer.choosePlace(pane, to, { reveal: true })) : null,
-      other && ["GPU work", "copy"].includes(story.kind) ? button(`Find in ${other.run.letter.toUpperCase()}`, () => explorer.findInOther(pane, other), "The same name at the same place in the step") : null,
+      other && ["GPU work", "copy"].includes(story.kind)
+        ? button(
+            `Find in ${other.run.letter.toUpperCase()}`,
+            () => explorer.findInOther(pane, other),
+            "The same name at the same place in the step",
+          )
+        : null,
     ];
   }
 
@@ -80,7 +95,9 @@ export class Panel {
       ["idle", device.idle],
     ].map(([label, text]) => [element("dt", {}, label), element("dd", {}, text)]);
     const parts = device.parts.map((part) => this.row({ ...part }));
-    const outside = device.outside ? [element("dt", {}, "before or after all work"), element("dd", {}, device.outside)] : [];
+    const outside = device.outside
+      ? [element("dt", {}, "before or after all work"), element("dd", {}, device.outside)]
+      : [];
     return element(
       "div",
       { class: "tl-section" },

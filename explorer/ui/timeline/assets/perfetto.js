@@ -8,9 +8,13 @@ const PATIENCE_MS = 30000;
 /** Opens the viewer and hands a pane's trace over; says so when it does not answer. */
 export async function openInPerfetto(explorer, pane) {
   const viewer = window.open(VIEWER);
-  if (!viewer) return explorer.hint("The browser blocked the new window; allow it, or save the trace file and open it there");
+  if (!viewer)
+    return explorer.hint("The browser blocked the new window; allow it, or save the trace file and open it there");
   try {
-    const [file] = await Promise.all([fetch(pane.api.address("trace"), { signal: explorer.closing.signal }), answered(viewer, explorer.closing.signal)]);
+    const [file] = await Promise.all([
+      fetch(pane.api.address("trace"), { signal: explorer.closing.signal }),
+      answered(viewer, explorer.closing.signal),
+    ]);
     const buffer = await file.arrayBuffer();
     viewer.postMessage({ perfetto: { buffer, title: pane.run.title, fileName: "trace.json.gz" } }, VIEWER, [buffer]);
   } catch (problem) {

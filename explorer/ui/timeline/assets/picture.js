@@ -3,46 +3,17 @@
 import { ticksFor } from "./axis.js";
 import { paintLanes } from "./paint.js";
 import { GUTTER, RULER } from "./pane.js";
+import { SvgContext } from "./svg.js";
 
 const HEAD = 26;
 const EDGE = 16;
 const FONT = '"Source Sans", "Source Sans 3", "Helvetica Neue", Arial, sans-serif';
 
-/** A canvas context's few calls that `paintLanes` uses, written as SVG. */
-class SvgContext {
-  constructor() {
-    this.parts = [];
-    this.fillStyle = "#000";
-    this.globalAlpha = 1;
-    this.font = "11px sans-serif";
-    this.shift = { x: 0, y: 0 };
-  }
-
-  fillRect(x, y, width, height) {
-    if (width <= 0) return;
-    this.parts.push(`<rect x="${round(x + this.shift.x)}" y="${round(y + this.shift.y)}" width="${round(width)}" height="${round(height)}" fill="${this.fillStyle}"${this.opacity()}/>`);
-  }
-
-  fillText(text, x, y) {
-    const [, weight, size] = this.font.match(/^(\d+ )?([\d.]+)px/) ?? [null, "", "11"];
-    this.parts.push(`<text x="${round(x + this.shift.x)}" y="${round(y + this.shift.y)}" font-size="${size}" font-weight="${(weight ?? "").trim() || 400}" dominant-baseline="central" fill="${this.fillStyle}"${this.opacity()}>${escaped(text)}</text>`);
-  }
-
-  opacity() {
-    return this.globalAlpha < 1 ? ` fill-opacity="${round(this.globalAlpha)}"` : "";
-  }
-
-  moveTo(x, y) {
-    this.shift = { x, y };
-  }
-}
-
 /** The view as the text of an SVG file. */
 export function svgPicture(explorer) {
   const context = new SvgContext();
   const { width, height } = compose(explorer, context, (x, y) => context.moveTo(x, y));
-  const clip = `<clipPath id="plot"><rect x="0" y="0" width="${width}" height="${height}"/></clipPath>`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escaped(FONT)}"><defs>${clip}</defs><g clip-path="url(#plot)">${context.parts.join("")}</g></svg>`;
+  return context.file(width, height, FONT);
 }
 
 /** The view as a canvas with twice the pixels. */
@@ -76,7 +47,16 @@ function compose(explorer, context, moveTo) {
     moveTo(EDGE + GUTTER, top + HEAD);
     ruler(context, pane, palette);
     moveTo(EDGE + GUTTER, top + HEAD + RULER);
-    paintLanes(context, { lanes: pane.lanes, view: pane.view, detail: pane.detail, width: pane.width, palette, labels, searching: explorer.pattern !== "", nameOf: (row, code) => pane.api.name(row.table, code) });
+    paintLanes(context, {
+      lanes: pane.lanes,
+      view: pane.view,
+      detail: pane.detail,
+      width: pane.width,
+      palette,
+      labels,
+      searching: explorer.pattern !== "",
+      nameOf: (row, code) => pane.api.name(row.table, code),
+    });
     context.globalAlpha = 1;
     // What began before the view is cut by painting the margin over it.
     moveTo(0, top + HEAD);
@@ -86,7 +66,19 @@ function compose(explorer, context, moveTo) {
     moveTo(EDGE, top + HEAD + RULER);
     for (const lane of pane.lanes) {
       if (lane.kind === "operators" && lane.depth > 0) continue;
-      words(context, lane.kind === "operators" ? lane.group : lane.kind === "stream" ? `${lane.group} · ${lane.row.label}` : lane.row.label, 0, lane.top + lane.height / 2, palette.muted, "12px", 20);
+      words(
+        context,
+        lane.kind === "operators"
+          ? lane.group
+          : lane.kind === "stream"
+            ? `${lane.group} · ${lane.row.label}`
+            : lane.row.label,
+        0,
+        lane.top + lane.height / 2,
+        palette.muted,
+        "12px",
+        20,
+      );
     }
     top += HEAD + RULER + pane.height + EDGE;
   }
@@ -111,12 +103,4 @@ function words(context, text, x, y, colour, font, most = 200) {
   context.textBaseline = "middle";
   context.fillStyle = colour;
   context.fillText(text.length > most ? `${text.slice(0, most - 1)}…` : text, x, y);
-}
-
-function escaped(text) {
-  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
-}
-
-function round(value) {
-  return Math.round(value * 100) / 100;
 }

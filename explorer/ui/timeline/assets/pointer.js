@@ -18,61 +18,96 @@ export function followPointer(explorer, pane) {
     return { x: event.clientX - bounds.left - GUTTER, y: event.clientY - bounds.top - RULER };
   };
 
-  stage.addEventListener("pointermove", (event) => {
-    const { x, y } = local(event);
-    explorer.pointer = { pane, x };
-    if (pressed?.measuring) return explorer.measuring(pane, pane.time(pressed.x), pane.time(clamp(x, 0, pane.width)));
-    cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(() => explorer.hovered(pane, event.buttons || x < 0 ? null : hitAt(pane, x, y), event));
-  }, { signal });
+  stage.addEventListener(
+    "pointermove",
+    (event) => {
+      const { x, y } = local(event);
+      explorer.pointer = { pane, x };
+      if (pressed?.measuring) return explorer.measuring(pane, pane.time(pressed.x), pane.time(clamp(x, 0, pane.width)));
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(() =>
+        explorer.hovered(pane, event.buttons || x < 0 ? null : hitAt(pane, x, y), event),
+      );
+    },
+    { signal },
+  );
 
-  stage.addEventListener("pointerleave", (event) => {
-    cancelAnimationFrame(frame);
-    explorer.hovered(pane, null, event);
-  }, { signal });
+  stage.addEventListener(
+    "pointerleave",
+    (event) => {
+      cancelAnimationFrame(frame);
+      explorer.hovered(pane, null, event);
+    },
+    { signal },
+  );
 
-  stage.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
-    const { x, y } = local(event);
-    if (x < 0) return;
-    explorer.root.focus({ preventScroll: true });
-    pressed = { x, y, measuring: explorer.mode === "measure" || event.shiftKey };
-    if (pressed.measuring) {
-      event.stopPropagation();
-      event.preventDefault();
-    }
-  }, { signal, capture: true });
+  stage.addEventListener(
+    "pointerdown",
+    (event) => {
+      if (event.button !== 0) return;
+      const { x, y } = local(event);
+      if (x < 0) return;
+      explorer.root.focus({ preventScroll: true });
+      pressed = { x, y, measuring: explorer.mode === "measure" || event.shiftKey };
+      if (pressed.measuring) {
+        event.stopPropagation();
+        event.preventDefault();
+      }
+    },
+    { signal, capture: true },
+  );
 
   // Plotly listens for the older mouse events; while measuring it must not see them.
-  stage.addEventListener("mousedown", (event) => {
-    if (explorer.mode === "measure" || event.shiftKey) event.stopPropagation();
-  }, { signal, capture: true });
+  stage.addEventListener(
+    "mousedown",
+    (event) => {
+      if (explorer.mode === "measure" || event.shiftKey) event.stopPropagation();
+    },
+    { signal, capture: true },
+  );
 
-  window.addEventListener("pointermove", (event) => {
-    if (pressed?.measuring) explorer.measuring(pane, pane.time(pressed.x), pane.time(clamp(local(event).x, 0, pane.width)));
-  }, { signal });
+  window.addEventListener(
+    "pointermove",
+    (event) => {
+      if (pressed?.measuring)
+        explorer.measuring(pane, pane.time(pressed.x), pane.time(clamp(local(event).x, 0, pane.width)));
+    },
+    { signal },
+  );
 
-  window.addEventListener("pointerup", (event) => {
-    if (!pressed) return;
-    const { x, y } = local(event);
-    const moved = Math.hypot(x - pressed.x, y - pressed.y) > CLICK_PX;
-    if (!moved) explorer.clicked(pane, hitAt(pane, x, y));
-    else if (pressed.measuring) explorer.measured(pane);
-    pressed = null;
-  }, { signal });
+  window.addEventListener(
+    "pointerup",
+    (event) => {
+      if (!pressed) return;
+      const { x, y } = local(event);
+      const moved = Math.hypot(x - pressed.x, y - pressed.y) > CLICK_PX;
+      if (!moved) explorer.clicked(pane, hitAt(pane, x, y));
+      else if (pressed.measuring) explorer.measured(pane);
+      pressed = null;
+    },
+    { signal },
+  );
 
-  stage.addEventListener("dblclick", (event) => {
-    const { x, y } = local(event);
-    const hit = x < 0 ? null : hitAt(pane, x, y);
-    if (hit) explorer.zoomTo(pane, hit.start, hit.end);
-    else explorer.fit();
-  }, { signal });
+  stage.addEventListener(
+    "dblclick",
+    (event) => {
+      const { x, y } = local(event);
+      const hit = x < 0 ? null : hitAt(pane, x, y);
+      if (hit) explorer.zoomTo(pane, hit.start, hit.end);
+      else explorer.fit();
+    },
+    { signal },
+  );
 
   stage.addEventListener("wheel", (event) => turned(explorer, pane, event, local(event).x), { signal, passive: false });
 }
 
 function turned(explorer, pane, event, x) {
-  const sideways = event.shiftKey ? event.deltaY || event.deltaX : Math.abs(event.deltaX) > Math.abs(event.deltaY) ? event.deltaX : 0;
+  const sideways = event.shiftKey
+    ? event.deltaY || event.deltaX
+    : Math.abs(event.deltaX) > Math.abs(event.deltaY)
+      ? event.deltaX
+      : 0;
   if (event.ctrlKey || event.metaKey || event.altKey) {
     event.preventDefault();
     explorer.zoomBy(pane, Math.exp(event.deltaY * WHEEL_ZOOM), clamp(x, 0, pane.width) / pane.width);

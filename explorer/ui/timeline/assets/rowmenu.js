@@ -34,11 +34,18 @@ function box(explorer, pane, row) {
     explorer.relaid(pane);
   });
   const level = row.depth > 0 ? ` ${row.depth + 1}` : "";
-  return element("label", { class: "tl-choice" }, tick, `${row.group} · ${row.label}${level}`, element("span", { class: "tl-quiet" }, count(row.count)));
+  return element(
+    "label",
+    { class: "tl-choice" },
+    tick,
+    `${row.group} · ${row.label}${level}`,
+    element("span", { class: "tl-quiet" }, count(row.count)),
+  );
 }
 
 function depth(explorer, pane, group) {
-  const deepest = Math.max(...pane.rows.filter((row) => row.group === group && row.kind === "operators").map((row) => row.depth)) + 1;
+  const deepest =
+    Math.max(...pane.rows.filter((row) => row.group === group && row.kind === "operators").map((row) => row.depth)) + 1;
   const shown = element("b", {}, String(Math.min(pane.choice.depth.get(group) ?? 0, deepest)));
   const change = (by) => {
     const next = Math.min(Math.max((pane.choice.depth.get(group) ?? 0) + by, 0), deepest);
@@ -46,6 +53,15 @@ function depth(explorer, pane, group) {
     shown.textContent = String(next);
     explorer.relaid(pane);
   };
-  const button = (text, by, title) => element("button", { class: "tl-button tl-narrow", type: "button", title, onclick: () => change(by) }, text);
-  return element("div", { class: "tl-choice" }, `${group} · operators, `, shown, ` of ${deepest} deep`, button("−", -1, "Close one level"), button("+", 1, "Open one level"));
+  const button = (text, by, title) =>
+    element("button", { class: "tl-button tl-narrow", type: "button", title, onclick: () => change(by) }, text);
+  return element(
+    "div",
+    { class: "tl-choice" },
+    `${group} · operators, `,
+    shown,
+    ` of ${deepest} deep`,
+    button("−", -1, "Close one level"),
+    button("+", 1, "Open one level"),
+  );
 }

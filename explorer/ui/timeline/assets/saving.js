@@ -13,7 +13,11 @@ export function saveChoices(explorer) {
     ...explorer.panes.flatMap((pane) => [
       element("div", { class: "tl-menu-title" }, `${pane.run.letter.toUpperCase()} · ${pane.run.title}`),
       action("Trace file", () => follow(pane.api.address("trace"))),
-      action("Open in Perfetto", () => openInPerfetto(explorer, pane), "Opens ui.perfetto.dev and hands the trace over in the browser; nothing is sent to a server"),
+      action(
+        "Open in Perfetto",
+        () => openInPerfetto(explorer, pane),
+        "Opens ui.perfetto.dev and hands the trace over in the browser; nothing is sent to a server",
+      ),
     ]),
   ];
 }

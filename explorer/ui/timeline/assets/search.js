@@ -21,7 +21,13 @@ export class Search {
     this.answer = element("span", { class: "tl-found", role: "status" });
     const button = (text, title, forward) =>
       element("button", { class: "tl-button tl-narrow", type: "button", title, onclick: () => this.go(forward) }, text);
-    this.box = element("div", { class: "tl-group" }, this.field, button("‹", "Previous match (Shift n)", false), button("›", "Next match (n)", true));
+    this.box = element(
+      "div",
+      { class: "tl-group" },
+      this.field,
+      button("‹", "Previous match (Shift n)", false),
+      button("›", "Next match (n)", true),
+    );
   }
 
   focus() {
@@ -51,7 +57,9 @@ export class Search {
     if (pattern === this.explorer.pattern) return;
     if (!pattern) return this.apply("", []);
     try {
-      const answers = await Promise.all(this.explorer.panes.map((pane) => pane.api.ask("search", { pattern }, this.explorer.closing.signal)));
+      const answers = await Promise.all(
+        this.explorer.panes.map((pane) => pane.api.ask("search", { pattern }, this.explorer.closing.signal)),
+      );
       this.apply(pattern, answers);
     } catch (problem) {
       if (problem.ended || problem.name === "AbortError") return this.explorer.failed(problem);
@@ -64,10 +72,19 @@ export class Search {
     const parts = answers.map((answer, index) => {
       const letter = this.explorer.panes[index].run.letter.toUpperCase();
       const texts = answer.found.map((each) => `${each.text} ${TABLES[each.table]}`);
-      return element("span", { title: answer.note || null }, element("b", {}, letter), ` ${texts.join(", ") || "nothing"}`);
+      return element(
+        "span",
+        { title: answer.note || null },
+        element("b", {}, letter),
+        ` ${texts.join(", ") || "nothing"}`,
+      );
     });
     const note = answers.find((answer) => answer.note);
-    fill(this.answer, ...parts, note ? element("span", { class: "tl-quiet", title: note.note }, "as plain text") : null);
+    fill(
+      this.answer,
+      ...parts,
+      note ? element("span", { class: "tl-quiet", title: note.note }, "as plain text") : null,
+    );
     for (const pane of this.explorer.panes) pane.refresh();
   }
 
@@ -80,7 +97,11 @@ export class Search {
     const after = Math.round(explorer.chosen?.story.place.start_ns ?? (forward ? start : end));
     for (const each of [pane, ...explorer.panes.filter((other) => other !== pane)]) {
       const from = each === pane ? after : Math.round(each.view.start);
-      const { place } = await each.api.ask("match", { pattern: explorer.pattern, after: from, forward: forward ? 1 : 0 }, explorer.closing.signal);
+      const { place } = await each.api.ask(
+        "match",
+        { pattern: explorer.pattern, after: from, forward: forward ? 1 : 0 },
+        explorer.closing.signal,
+      );
       if (place) return explorer.choosePlace(each, place, { reveal: true });
     }
     explorer.hint(forward ? "No match after this" : "No match before this");
