@@ -1,4 +1,4 @@
-"""The same answers without a browser: `explorer run, report, compare, buckets, attention, sweep, presets`.
+"""The same answers without a browser: `explorer run, report, compare, buckets, attention, sweep, gallery, shapes, presets`.
 
 Answers go to standard output, progress and errors to standard error. Analyses are imported inside their commands:
 `explorer run` works on a machine that has torch and numpy only.
@@ -17,9 +17,11 @@ from typing import Any
 from explorer.attention_command import add_attention
 from explorer.capture_sizes import LARGEST_SIZE, RULES, Padding, pad, sglang_sizes, vllm_sizes
 from explorer.errors import ExplorerError, SettingsError
+from explorer.gallery_command import add_gallery, run_function
 from explorer.launch import default_device
 from explorer.making import make_recording
 from explorer.settings import CHOICES, MODEL_SHAPES, RunSettings, default_cache_tokens
+from explorer.shapes_command import add_shapes
 from explorer.sweep_command import add_sweep
 
 
@@ -48,6 +50,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_buckets(commands.add_parser("buckets", help="an engine's CUDA-graph batch sizes, and padding to them"))
     add_attention(commands.add_parser("attention", help="which attention backend runs, and what each costs"))
     add_sweep(commands.add_parser("sweep", help="measure a model and its CUDA graphs at many batch sizes"))
+    add_gallery(commands.add_parser("gallery", help="expressions eagerly and compiled: what fusion saves"))
+    add_shapes(commands.add_parser("shapes", help="what a sequence of shapes makes torch.compile do"))
     presets = commands.add_parser("presets", help="the models that can be run")
     presets.set_defaults(command=_presets)
     return parser
@@ -72,9 +76,12 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--measured-steps", type=int, default=defaults.measured_steps)
     parser.add_argument("--profiled-steps", type=int, default=defaults.profiled_steps)
     parser.add_argument("--seed", type=int, default=defaults.seed)
+    parser.add_argument("--function", metavar="MODULE:NAME", help="your own expression of tensors instead of a model")
 
 
 def _run(chosen: argparse.Namespace) -> int:
+    if chosen.function is not None:
+        return run_function(chosen.function, device=chosen.device, out=chosen.out)
     settings = RunSettings.from_json(
         {
             "weights_folder": chosen.weights,

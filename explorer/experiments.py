@@ -12,8 +12,10 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from explorer.errors import SettingsError
+from explorer.gallery_settings import GallerySettings
 from explorer.probe_settings import ProbeSettings
 from explorer.settings import Device, RunSettings
+from explorer.shapes_settings import ShapesSettings
 from explorer.sweep_settings import SweepSettings
 
 
@@ -41,7 +43,7 @@ class ExperimentSettings(Protocol):
 
 
 EXPERIMENTS: Mapping[str, type[ExperimentSettings]] = MappingProxyType(
-    {kind.experiment: kind for kind in (RunSettings, ProbeSettings, SweepSettings)}
+    {kind.experiment: kind for kind in (RunSettings, ProbeSettings, SweepSettings, GallerySettings, ShapesSettings)}
 )
 
 Chosen = TypeVar("Chosen", bound=ExperimentSettings)

@@ -21,6 +21,7 @@ cuda)
     python3 -m explorer.cli sweep --out "$out/h200-sweep" --device cuda --model qwen3-0.6b --dtype bfloat16 \
         --rule vllm --max 256 --context 500
     python3 -m explorer.cli attention --out "$out/h200-attention" --device cuda
+    python3 -m explorer.cli gallery --out "$out/h200-gallery" --device cuda --dtype bfloat16 --rows 8192 --hidden 8192
     ;;
 cpu)
     record cpu-tiny-eager --model tiny --dtype float32 --context 64 --mode eager
