@@ -10,13 +10,14 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from explorer.attention_call import AttentionCall, MaskShape
 from explorer.settings import ModelShape, RunSettings
 
 CallSet = Literal["presets", "why_not", "grid"]
 Scale = Literal["full", "small"]
+SCALES: tuple[Scale, ...] = get_args(Scale)
 
 _TOKENS: Mapping[Scale, Mapping[str, int]] = MappingProxyType(
     {

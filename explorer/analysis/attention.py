@@ -6,9 +6,10 @@ Answers from a probe's results. Nothing here knows which backend takes what: the
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from explorer.analysis.attention_choice import SDPA_BACKENDS, is_slower_choice, possible_gain
+from explorer.analysis.attention_choice import SDPA_BACKENDS, is_slower_choice, largest_gains, possible_gain
 from explorer.analysis.attention_tables import calls_table, cells_table, graphs_table, ragged_table
 from explorer.attention_call import AttentionCall, difference
 from explorer.attention_names import BACKEND_LABELS
@@ -96,6 +97,13 @@ def nearest_accepted(results: ProbeResults, call: AttentionCall, backend: str) -
     return results.calls[index], count
 
 
+def first_refused(shown: Iterable[CallResult], backend: str, build_backends: Sequence[str]) -> CallResult | None:
+    """The first call that a backend of this build refuses; None when it refuses none or is not in the build."""
+    if backend not in build_backends:
+        return None
+    return next((one for one in shown if (cell := one.cell(backend)) and cell.outcome == "refused"), None)
+
+
 def enabling_sentence(cell: Cell) -> str:
     """What would make a refusing backend possible: `no mask; or: a 4-dimensional mask`."""
     if not cell.enabling:
@@ -126,5 +134,48 @@ def _notes(results: ProbeResults, facts: Facts) -> list[str]:
 
 
 def cell_words(cell: Cell) -> str:
-    """What stands in a cell of the matrix: its time, or why it did not run."""
+    """A cell's answer in full: its time, or why it did not run."""
     return text(cell.time_ns, "ns") if cell.outcome == "ran" else cell.reason
+
+
+def short_words(call: AttentionCall, cell: Cell) -> str:
+    """The same in the room of a matrix cell: what of this call is in the way. `dtype float32`, `grouped heads`."""
+    if cell.outcome == "ran":
+        return text(cell.time_ns, "ns")
+    if cell.outcome == "not_tried":
+        return "not tried"
+    for beginning, short in _SHORT_REASONS:
+        if cell.reason.startswith(beginning):
+            return short.format(call=call)
+    return "fails" if cell.outcome == "failed" else cell.reason
+
+
+_SHORT_REASONS = (
+    ("takes only", "dtype {call.dtype}"),
+    ("takes no mask", "mask given"),
+    ("takes no grouped heads", "grouped heads"),
+    ("takes no is_causal", "lengths differ"),
+    ("takes no dropout", "dropout"),
+    ("flex attention has no dropout", "dropout"),
+    ("takes masks of", "{call.mask_shape} mask"),
+    ("head sizes must be equal", "head {call.head_size}, values {call.value_head_size}"),
+    ("keys and values must have", "head {call.head_size}, values {call.value_head_size}"),
+    ("head size at most", "head size {call.head_size}"),
+    ("head size must be", "head size {call.head_size}"),
+    ("the last dimension", "strided"),
+    ("a mask and is_causal", "mask and is_causal"),
+    ("ran out of memory", "out of memory"),
+    ("not given by this build", "not in this build"),
+)
+
+
+def highlights(results: ProbeResults, count: int) -> list[CallResult]:
+    """Few calls that show most, in the probe's order: the largest gains, then one of each pattern of answers."""
+    picked = {result.call.label for result in largest_gains(results, max(1, count // 4))}
+    seen: set[tuple[str | None, tuple[str, ...]]] = set()
+    for result in results.calls:
+        pattern = (result.chosen, tuple(cell.reason for cell in result.cells if cell.backend in SDPA_BACKENDS))
+        if len(picked) < count and pattern not in seen:
+            seen.add(pattern)
+            picked.add(result.call.label)
+    return [result for result in results.calls if result.call.label in picked]

@@ -34,6 +34,14 @@ def fastest_cell(result: CallResult, backends: Sequence[str] = SDPA_BACKENDS) ->
     return min(timed, key=lambda cell: cell.time_ns or 0.0, default=None)
 
 
+def slowness(result: CallResult, cell: Cell) -> float | None:
+    """Its time ÷ the fastest of all backends, flex included: 1.0 for the fastest; None for a cell without a time."""
+    fastest = fastest_cell(result, PROBE_BACKENDS)
+    if cell.time_ns is None or fastest is None or not fastest.time_ns:
+        return None
+    return cell.time_ns / fastest.time_ns
+
+
 def is_slower_choice(result: CallResult) -> bool:
     """Whether another backend of PyTorch's was faster than the chosen one by more than the spread of either."""
     chosen = result.cell(result.chosen or "")

@@ -36,6 +36,14 @@ class CallPair:
                 turned.append(f"{BACKEND_LABELS[backend]}: {_state(one)} → {_state(other)}")
         return turned
 
+    @property
+    def choice_ratio(self) -> float | None:
+        """Time of A's chosen backend ÷ time of B's; None where either was not timed."""
+        one, other = self.a.cell(self.a.chosen or ""), self.b.cell(self.b.chosen or "")
+        if one is None or other is None or one.time_ns is None or not other.time_ns:
+            return None
+        return one.time_ns / other.time_ns
+
     def deltas(self) -> list[Delta]:
         """Device time of every backend that ran on both sides."""
         found = []

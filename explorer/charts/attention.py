@@ -56,6 +56,7 @@ def attention_matrix(rows: Sequence[MatrixRow], columns: Sequence[str], theme: T
     for column, label in enumerate(columns):
         shown = [(place, row, row.cells[column]) for place, row in zip(places, rows, strict=True)]
         _add_column(figure, column, [(place, row, cell) for place, row, cell in shown if cell], len(columns), theme)
+        _outline(figure, column, [place for place, _, cell in shown if cell and cell.is_chosen], len(columns), theme)
         _head(figure, label, _right(column, len(columns)), len(rows) + 1, "right", theme)
     _head(figure, "setting", 0.004, len(rows) + 1, "left", theme)
     for place, row in zip(places, rows, strict=True):
@@ -96,43 +97,59 @@ def _add_column(
     column_count: int,
     theme: Theme,
 ) -> None:
+    """Two traces: with a colour for each point Plotly would draw the hatching in that colour."""
+    ran = [one for one in shown if one[2].ratio is not None]
+    others = [one for one in shown if one[2].ratio is None]
+    _add_cells(
+        figure, column, ran, column_count, theme.ink, {"color": [cell_colour(c.ratio, theme) for _, _, c in ran]}
+    )
+    hatched = {"shape": "/", "fgcolor": theme.rule, "bgcolor": theme.background, "size": 7, "solidity": 0.3}
+    _add_cells(figure, column, others, column_count, theme.muted, {"color": theme.background, "pattern": hatched})
+
+
+def _add_cells(
+    figure: go.Figure,
+    column: int,
+    shown: Sequence[tuple[int, MatrixRow, MatrixCell]],
+    column_count: int,
+    ink: str,
+    marker: dict[str, object],
+) -> None:
     width = (1 - _LABEL_SHARE) / column_count
-    colours = [cell_colour(cell.ratio, theme) for _, _, cell in shown]
     figure.add_bar(
         orientation="h",
         x=[width] * len(shown),
         y=[place for place, _, _ in shown],
         base=[_LABEL_SHARE + column * width] * len(shown),
         width=0.94,
-        marker={
-            "color": colours,
-            "pattern": {
-                "shape": ["" if cell.ratio is not None else "/" for _, _, cell in shown],
-                "fgcolor": theme.rule,
-                "size": 6,
-                "solidity": 0.28,
-            },
-            "line": {
-                "color": [theme.ink if cell.is_chosen else theme.background for _, _, cell in shown],
-                "width": [2 if cell.is_chosen else 0 for _, _, cell in shown],
-            },
-        },
+        marker={**marker, "line": {"width": 0}},
         text=[_fitting(cell, width) for _, _, cell in shown],
         textposition="inside",
         insidetextanchor="end",
         textangle=0,
         constraintext="none",
-        insidetextfont={
-            "size": 12.5,
-            "color": [theme.ink if cell.ratio is not None else theme.muted for _, _, cell in shown],
-        },
+        insidetextfont={"size": 12.5, "color": ink},
         customdata=[[row.key, column] for _, row, _ in shown],
         hovertext=[cell.hover for _, _, cell in shown],
         hovertemplate="%{hovertext}<extra></extra>",
         selected={"marker": {"opacity": 1}},
         unselected={"marker": {"opacity": 1}},
-        name=str(column),
     )
+
+
+def _outline(figure: go.Figure, column: int, places: Sequence[int], column_count: int, theme: Theme) -> None:
+    """Frames around the chosen cells, above their neighbours."""
+    width = (1 - _LABEL_SHARE) / column_count
+    left = _LABEL_SHARE + column * width
+    for place in places:
+        figure.add_shape(
+            type="rect",
+            x0=left,
+            x1=left + width - 0.0012,
+            y0=place - 0.47,
+            y1=place + 0.47,
+            line={"color": theme.ink, "width": 2},
+        )
 
 
 def _fitting(cell: MatrixCell, width: float) -> str:

@@ -13,6 +13,7 @@ from explorer.charts.theme import FAMILY_COLOURS, Theme, styled
 
 _CELL_PX = 15
 _LARGEST_PX = 330
+_SMALLEST_PX = 12
 _GAP = 0.12
 """Share of a square that stays free around it."""
 
@@ -46,7 +47,7 @@ def mask_figure(picture: MaskPicture, theme: Theme) -> go.Figure:
         )
     )
     size = _cell_px(keys, queries)
-    styled(figure, theme, max(40, size * queries + 4))
+    styled(figure, theme, max(_SMALLEST_PX, size * queries))
     figure.update_xaxes(visible=False, fixedrange=True, range=[-0.5, max(keys, _LARGEST_PX / size) - 0.5])
     figure.update_yaxes(visible=False, fixedrange=True, range=[queries - 0.5, -0.5])
     return figure

@@ -12,12 +12,12 @@ from explorer.trace import FAMILIES
 from explorer.ui.pieces import legend
 from explorer.units import Number
 
-_STILL = {"displayModeBar": False, "displaylogo": False}
+STILL = {"displayModeBar": False, "displaylogo": False}
 
 
 def draw_figure(figure: Any, *, key: str, alt: str) -> None:
     """Draws a figure as wide as the page; `alt` says in a sentence what it shows."""
-    st.plotly_chart(figure, theme=None, key=key, alt=alt, config=_STILL)
+    st.plotly_chart(figure, theme=None, key=key, alt=alt, config=STILL)
 
 
 def draw_legend(shown: Iterable[dict[str, Number]], theme: Theme, mark: str = "") -> None:

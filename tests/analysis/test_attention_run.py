@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from explorer.analysis.attention_run import attention_share, backends_of_run
-from explorer.analysis.attention_saving import alternatives, saving_sentence
+from explorer.analysis.attention_saving import alternatives, run_to_check, saving_sentence
 from explorer.attention_calls import call_of_run
 from explorer.attention_names import Backends
 from explorer.ingest import read_trace
@@ -140,19 +140,28 @@ def test_what_ran_comes_from_the_trace_before_the_recorded_names(tmp_path: Path)
 def test_alternatives_are_the_same_call_and_the_call_without_its_mask() -> None:
     settings = RunSettings(model="qwen3-0.6b", cache_tokens=1024)
     call = call_of_run(settings, MODEL_SHAPES["qwen3-0.6b"])
-    found = alternatives(call, "cudnn", 28, drawn_results())
-    assert [(one.cell.backend, one.result.call.label, one.saving_ns) for one in found] == [
-        ("cudnn", "decode", (150_000 - 55_000) * 28),
-        ("flash", "decode", (150_000 - 110_000) * 28),
-    ]
-    assert saving_sentence(found, 5e6).startswith("cuDNN without a mask would save 2.66 ms a step of 5.00 ms (53 %)")
+    found = alternatives(call, "cudnn", 3e6, drawn_results())
+    assert [(one.cell.backend, one.result.call.label) for one in found] == [("cudnn", "decode"), ("flash", "decode")]
+    savings = [3e6 * (150 - 55) / 150, 3e6 * (150 - 110) / 150]
+    assert [one.saving_ns for one in found] == pytest.approx(savings)
+    assert saving_sentence(found, 5e6).startswith("cuDNN without a mask would save 1.90 ms a step of 5.00 ms (38 %)")
+
+
+def test_a_run_checks_the_best_alternative_that_the_engine_can_make() -> None:
+    settings, shape = RunSettings(model="qwen3-0.6b", device="cuda"), MODEL_SHAPES["qwen3-0.6b"]
+    found = alternatives(call_of_run(settings, shape), "cudnn", 3e6, drawn_results())
+    check = run_to_check(settings, shape, found)
+    assert check is not None
+    wanted, alternative = check
+    assert (wanted.attention, alternative.cell.backend) == ("flash", "flash")  # cuDNN would read the mask again
+    assert run_to_check(settings, shape, []) is None
 
 
 def test_nothing_faster_is_said() -> None:
     call = dataclasses.replace(drawn_results().calls[0].call, label="other")
-    assert alternatives(call, "cudnn", 28, drawn_results()) == []
+    assert alternatives(call, "cudnn", 3e6, drawn_results()) == []
     assert "nothing faster" in saving_sentence([], None)
-    assert alternatives(call, "cudnn", 28, ProbeResults()) == []
+    assert alternatives(call, "cudnn", 3e6, ProbeResults()) == []
 
 
 def test_run_under_flash_reads_a_cut_cache_without_a_mask() -> None:
