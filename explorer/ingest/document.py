@@ -34,6 +34,8 @@ def balanced(depth: int) -> bytes:
 
 
 _REST_OF_OBJECT = re.compile(rb"(?:" + _FLAT + rb"|" + balanced(4) + rb")*+\}", re.DOTALL)
+NEXT_EVENT = re.compile(rb',\s*\{\s*"(?:ph|name|cat|pid|tid|ts)"\s*:')
+"""What stands between two events; inside one it is very rare."""
 BETWEEN_EVENTS = re.compile(rb"[\s,]*+")
 
 
@@ -136,3 +138,21 @@ def other_keys(head: bytes, tail: bytes, notes: Notes) -> dict[str, Any]:
         return found if isinstance(found, dict) else {}
     notes.add("unreadable_head", 0)
     return {}
+
+
+def last_event_end(buffer: bytes, begin: int) -> int:
+    """Just behind the last event that is surely whole: another one begins after it. `begin` when there is none."""
+    end = len(buffer)
+    for _ in range(64):
+        end = buffer.rfind(b"}", begin, end)
+        if end < 0:
+            return begin
+        if NEXT_EVENT.match(buffer, _skip_space(buffer, end + 1)):
+            return end + 1
+    return begin
+
+
+def _skip_space(buffer: bytes, position: int) -> int:
+    while buffer[position : position + 1].isspace():
+        position += 1
+    return position

@@ -49,8 +49,8 @@ class Linked:
     notes: tuple[ReadingNote, ...]
 
 
-def link(documents: Sequence[Document]) -> Linked:
-    """All documents of one file as the tables of one trace."""
+def link(documents: list[Document]) -> Linked:
+    """All documents of one file as the tables of one trace. Empties the list, for its memory."""
     merged = merge(documents)
     return _Linker(merged).linked()
 

@@ -35,8 +35,8 @@ class Merged:
     scopes: tuple[str, ...]  # what stands before a document's processes and devices: "" or "rank1/"
 
 
-def merge(documents: Sequence[Document]) -> Merged:
-    """One set of columns, relative to the earliest event's start."""
+def merge(documents: list[Document]) -> Merged:
+    """One set of columns, relative to the earliest event's start. Empties the list, for its memory."""
     bases = [base_time_ns(document.head) for document in documents]
     clocks = [base or 0 for base in bases] if None not in bases else [0] * len(documents)
     starts = [
@@ -49,7 +49,8 @@ def merge(documents: Sequence[Document]) -> Merged:
     vocabulary = _Vocabulary()
     hosts, works, dropped = [], [], []
     scopes = _scopes(documents)
-    for document, clock, scope in zip(documents, clocks, scopes, strict=True):
+    for clock, scope in zip(clocks, scopes, strict=True):
+        document = documents.pop(0)
         codes = vocabulary.codes_of(document.words)
         shift = clock - origin
         hosts.append(_shifted(document.host, codes, _HOST_CODES, shift))

@@ -17,7 +17,7 @@ from isal import isal_zlib
 
 from explorer.errors import TraceError
 
-BLOCK_BYTES = 8 << 20
+BLOCK_BYTES = 4 << 20
 TEXT_LIMIT_BYTES = 64 << 30
 """Beyond it a small file that unpacks without end is refused."""
 
@@ -84,7 +84,7 @@ class Source:
         member = isal_zlib.decompressobj(wbits=31)
         pending = b""
         while True:
-            packed = pending or file.read(BLOCK_BYTES // 8)
+            packed = pending or file.read(BLOCK_BYTES // 4)
             if not pending:
                 self._count(len(packed))
             if not packed:
@@ -100,7 +100,7 @@ class Source:
                 yield text
             pending = member.unconsumed_tail
             if member.eof:
-                pending = member.unused_data or file.read(BLOCK_BYTES // 8)
+                pending = member.unused_data or file.read(BLOCK_BYTES // 4)
                 if not pending.startswith(_GZIP):  # padding after the last member
                     return
                 member = isal_zlib.decompressobj(wbits=31)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,8 +49,11 @@ def read_trace(path: Path, on_bytes: OnBytes | None = None) -> Trace:
     return trace_of_documents(path, found, problem)
 
 
-def trace_of_documents(path: Path, found: Sequence[Document], problem: str) -> Trace:
-    """The trace of what a reader found in the file; `problem` is what was wrong with the file as a whole."""
+def trace_of_documents(path: Path, found: list[Document], problem: str) -> Trace:
+    """The trace of what a reader found in the file; `problem` is what was wrong with the file as a whole.
+
+    `found` is emptied: its columns and the tables made of them never lie in memory together.
+    """
     documents = [document for document in found if document.event_count or document.head]
     with_events = [document for document in documents if document.event_count]
     if not documents:
@@ -58,19 +62,22 @@ def trace_of_documents(path: Path, found: Sequence[Document], problem: str) -> T
             "torch.profiler's export_chrome_trace writes one."
         )
     documents = with_events or documents[:1]
+    source, notes = _trace_source(path, documents), _joined_notes(documents)
+    del with_events
+    found.clear()
     linked = link(documents)
     extra = Notes()
     if problem:
         extra.add("gzip_damaged", None)
     return Trace(
-        source=_trace_source(path, path.stat().st_size, documents, linked.base_time_ns),
+        source=dataclasses.replace(source, base_time_ns=linked.base_time_ns),
         operators=linked.operators,
         calls=linked.calls,
         work=linked.work,
         annotations=linked.annotations,
         frames=linked.frames,
         dropped_work=linked.dropped_work,
-        notes=(*_joined_notes(documents), *extra.to_reading_notes(), *linked.notes),
+        notes=(*notes, *extra.to_reading_notes(), *linked.notes),
     )
 
 
@@ -90,7 +97,7 @@ def _read_documents(path: Path, on_bytes: OnBytes | None) -> tuple[list[Document
     return read_documents(source), source.problem
 
 
-def _trace_source(path: Path, size_bytes: int, documents: Sequence[Document], base_time_ns: int | None) -> TraceSource:
+def _trace_source(path: Path, documents: Sequence[Document]) -> TraceSource:
     head = documents[0].head
     info = head.get("distributedInfo")
     world_size = info.get("world_size") if isinstance(info, Mapping) else None
@@ -100,9 +107,8 @@ def _trace_source(path: Path, size_bytes: int, documents: Sequence[Document], ba
             counts[category] = counts.get(category, 0) + count
     return TraceSource(
         name=path.name,
-        size_bytes=size_bytes,
+        size_bytes=path.stat().st_size,
         event_count=sum(counts.values()),
-        base_time_ns=base_time_ns,
         resolution_ns=_resolution_ns(documents),
         device_names=_device_names(head),
         world_size=world_size if isinstance(world_size, int) else None,

@@ -76,12 +76,19 @@ _CODE_COLUMN, _LONG_COLUMN = 4 * ROW_ROOM, 8 * ROW_ROOM
 
 
 @compiled
-def _write_token(spans: Longs, key: int, tokens: int, place: int) -> int:
-    """Writes the code of a value as it stands, −1 for an absent one and for null; FULL when there is no room."""
+def _is_null(spans: Longs, key: int) -> bool:
+    """Whether a value is absent, null or the empty string."""
     start = spans[2 * key]
-    if start == 0 or load_byte(start) == 110:
+    return start == 0 or load_byte(start) == 110 or (spans[2 * key + 1] == start + 2 and load_byte(start) == QUOTE)
+
+
+@compiled
+def _write_token(spans: Longs, key: int, tokens: int, place: int) -> int:
+    """Writes the code of a value as it stands, −1 for an absent or empty one; FULL when there is no room."""
+    if _is_null(spans, key):
         store_code(place, -1)
         return _OK
+    start = spans[2 * key]
     code = code_of_token(start, spans[2 * key + 1] - start, tokens)
     store_code(place, code)
     return code if code == FULL else _OK
@@ -227,18 +234,11 @@ def _phase(spans: Longs) -> int:
 
 
 @compiled
-def _is_null(spans: Longs, key: int) -> bool:
-    """Whether a value is absent, null or the empty string."""
-    start = spans[2 * key]
-    return start == 0 or load_byte(start) == 110 or (spans[2 * key + 1] == start + 2 and load_byte(start) == QUOTE)
-
-
-@compiled
 def _is_complete(spans: Longs) -> bool:
     """Whether an event has a time, a duration, a name and a plain process and thread."""
-    if spans[2 * TS] == 0 or spans[2 * DUR] == 0 or spans[2 * NAME] == 0 or load_byte(spans[2 * NAME]) == 110:
+    if spans[2 * TS] == 0 or spans[2 * DUR] == 0:
         return False
-    if _is_null(spans, PID) or _is_null(spans, TID):
+    if _is_null(spans, NAME) or _is_null(spans, PID) or _is_null(spans, TID):
         return False
     return not (_is_odd_label(spans, PID) or _is_odd_label(spans, TID))
 

@@ -14,7 +14,16 @@ import msgspec
 
 from explorer.ingest.building import DocumentBuilder
 from explorer.ingest.columns import Document
-from explorer.ingest.document import BARE_LIST, BETWEEN_EVENTS, LONGEST_EVENT_BYTES, Text, balanced, other_keys
+from explorer.ingest.document import (
+    BARE_LIST,
+    BETWEEN_EVENTS,
+    LONGEST_EVENT_BYTES,
+    NEXT_EVENT,
+    Text,
+    balanced,
+    last_event_end,
+    other_keys,
+)
 from explorer.ingest.events import Event, LooseEvent, event_of
 from explorer.ingest.open import Source
 from explorer.ingest.repair import Notes, repaired, repaired_ends
@@ -23,7 +32,6 @@ from explorer.ingest.tokens import all_exact
 from explorer.ingest.words import is_utf8
 
 _ELEMENT = re.compile(balanced(4), re.DOTALL)
-_NEXT_EVENT = re.compile(rb',\s*\{\s*"(?:ph|name|cat|pid|tid|ts)"\s*:')
 _SCALAR = re.compile(rb"[^\s,{}\[\]]++")
 
 
@@ -68,7 +76,7 @@ class _Reader:
 
     def _read_batch(self, builder: DocumentBuilder) -> None:
         text = self.text
-        cut = _last_event_end(text.buffer, text.position)
+        cut = last_event_end(text.buffer, text.position)
         if cut <= text.position:
             return
         piece = text.buffer[text.position : cut]
@@ -91,7 +99,7 @@ class _Reader:
         if match and self._add_one(match.group(), builder):
             text.position = match.end()
             return True
-        following = _NEXT_EVENT.search(text.buffer, text.position + 1)
+        following = NEXT_EVENT.search(text.buffer, text.position + 1)
         if match is None and following is None and len(text.buffer) - text.position < LONGEST_EVENT_BYTES:
             return False
         end = following.start() if following else (match.end() if match else len(text.buffer))
@@ -139,24 +147,6 @@ class _Reader:
         rest = text.buffer[text.position :].strip()
         builder.notes.add("truncated" if rest else "unclosed", text.at())
         text.position = len(text.buffer)
-
-
-def _last_event_end(buffer: bytes, begin: int) -> int:
-    """Just behind the last event that is surely whole: another one begins after it. `begin` when there is none."""
-    end = len(buffer)
-    for _ in range(64):
-        end = buffer.rfind(b"}", begin, end)
-        if end < 0:
-            return begin
-        if _NEXT_EVENT.match(buffer, _skip_space(buffer, end + 1)):
-            return end + 1
-    return begin
-
-
-def _skip_space(buffer: bytes, position: int) -> int:
-    while buffer[position : position + 1].isspace():
-        position += 1
-    return position
 
 
 def read_documents(source: Source) -> list[Document]:

@@ -38,6 +38,7 @@ def is_compiled() -> bool:
 
 def note_compiled() -> None:
     """Says that the fast reader is compiled."""
+    machine_code_folder().mkdir(parents=True, exist_ok=True)
     (machine_code_folder() / _READY).touch()
 
 

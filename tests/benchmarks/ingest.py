@@ -36,8 +36,9 @@ _REPORT = "report_object({trace}, 'trace')"
 _IMPORTS = "from explorer.analysis.machine_output import report_object"
 _READINGS = {
     "explorer, fast": (
-        f"{_IMPORTS}\nfrom explorer.ingest.fast import read_documents_fast\n"
-        "from explorer.ingest.open import open_source\nfrom explorer.ingest.reading import trace_of_documents",
+        f"{_IMPORTS}\nfrom explorer.ingest.fast import load_machine_code, read_documents_fast\n"
+        "from explorer.ingest.open import open_source\nfrom explorer.ingest.reading import trace_of_documents\n"
+        "load_machine_code()",
         "path = Path(sys.argv[1])\n"
         + _REPORT.format(trace="trace_of_documents(path, read_documents_fast(open_source(path)), '')"),
     ),

@@ -36,7 +36,7 @@ def plain(table: pa.Table) -> pa.Table:
 
 def assert_same(fast: list[Document], tolerant: list[Document]) -> None:
     """Compares what both readers found, and the tables made of it."""
-    one, other = link(fast), link(tolerant)
+    one, other = link(list(fast)), link(list(tolerant))
     for name in _TABLES:
         assert plain(getattr(one, name)).equals(plain(getattr(other, name))), name
     assert one.base_time_ns == other.base_time_ns

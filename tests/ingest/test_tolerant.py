@@ -99,8 +99,8 @@ def test_times_are_relative_to_the_first_event() -> None:
 def test_missing_is_null_and_never_minus_one() -> None:
     row = trace_of_events([kernel(args={"grid": [], "stream": None})]).work.to_pylist()[0]
 
-    for column in ("correlation", "call_row", "operator_row", "grid", "block", "registers_per_thread", "occupancy_ratio",
-                   "copied_bytes", "position_in_launch"):  # fmt: skip
+    for column in ("correlation", "call_row", "operator_row", "grid", "block", "registers_per_thread", "copied_bytes",
+                   "occupancy_ratio", "position_in_launch"):  # fmt: skip
         assert row[column] is None, column
 
 
