@@ -1,8 +1,13 @@
-"""`explorer sweep`: which sizes, which model, and where the measurements go."""
+"""`explorer sweep`: what a step and its graphs cost at many batch sizes.
+
+`explorer sweep --out DIR` measures on this machine's device, `explorer sweep RECORDING` tells what was measured.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 from pathlib import Path
 
 from explorer.capture_sizes import RULES
@@ -18,7 +23,8 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
     """Gives the parser its arguments and its command."""
     defaults = SweepSettings()
     parser.set_defaults(command=_sweep)
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the recording's folder, made new")
+    parser.add_argument("recording", type=Path, nargs="?", metavar="RECORDING", help="a sweep made before")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="sweep into this folder, made new")
     parser.add_argument("--model", default=defaults.model, help=f"one of {', '.join(MODEL_SHAPES)}")
     parser.add_argument("--weights", metavar="DIR", help="a Hugging Face folder instead of random weights")
     parser.add_argument("--device", choices=CHOICES["device"], help="cuda where there is a GPU")
@@ -36,10 +42,34 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--eager-steps", type=int, default=defaults.eager_steps)
     parser.add_argument("--replayed-steps", type=int, default=defaults.replayed_steps)
     parser.add_argument("--seed", type=int, default=defaults.seed)
+    parser.add_argument("--json", action="store_true", help="print the whole answer as one object")
 
 
 def _sweep(chosen: argparse.Namespace) -> int:
-    settings = SweepSettings.from_json(
+    if (chosen.recording is None) == (chosen.out is None):
+        raise SettingsError("Give a recording to tell about, or --out and a new folder to sweep into.")
+    if chosen.out is not None:
+        make_recording(_settings(chosen), chosen.out)
+    if chosen.out is not None and not chosen.json:
+        print(chosen.out)
+    else:
+        _tell(chosen.recording or chosen.out, as_json=chosen.json)
+    return 0
+
+
+def _tell(folder: Path, *, as_json: bool) -> None:
+    """Prints what a sweep measured; the analysis is imported here: a bare GPU machine has torch and numpy only."""
+    from explorer.terminal import json_sweep, sweep_lines
+
+    if as_json:
+        json.dump(json_sweep(folder), sys.stdout, indent=1)
+        print()
+    else:
+        print(sweep_lines(folder))
+
+
+def _settings(chosen: argparse.Namespace) -> SweepSettings:
+    return SweepSettings.from_json(
         {
             "weights_folder": chosen.weights,
             "device": chosen.device or default_device(),
@@ -56,9 +86,6 @@ def _sweep(chosen: argparse.Namespace) -> int:
             },
         }
     )
-    make_recording(settings, chosen.out)
-    print(chosen.out)
-    return 0
 
 
 def _rule_sizes(rule: str, largest_size: int) -> tuple[int, ...]:

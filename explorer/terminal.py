@@ -18,6 +18,7 @@ from explorer.analysis.gaps import gap_report
 from explorer.analysis.kernels import kernel_report
 from explorer.analysis.machine_output import report_object
 from explorer.analysis.step import step_report
+from explorer.analysis.sweep import sweep_report
 from explorer.analysis.trust import trust_report
 from explorer.analysis.windows import WindowKind
 from explorer.errors import RecordingError, TraceError
@@ -25,8 +26,11 @@ from explorer.ingest import read_trace
 from explorer.probe_results import ProbeResults, results_from_json
 from explorer.probe_settings import ProbeSettings
 from explorer.recording import Facts, open_recording
-from explorer.report import Column, Delta, Report, ReportTable
+from explorer.report import Column, Delta, Report, ReportTable, metrics_to_json
 from explorer.settings import RunSettings
+from explorer.sweep_settings import SweepResults, SweepSettings
+from explorer.sweep_settings import results_from_json as sweep_results_from_json
+from explorer.sweep_settings import results_to_json as sweep_results_to_json
 from explorer.trace import Trace
 from explorer.units import shortened, significant, text
 
@@ -127,6 +131,33 @@ def attention_lines(folder: Path) -> str:
     """The finding, every choice and every cell of a probe as plain text."""
     results, facts = _open_probe(folder)
     return "\n\n".join([headline(results), "\n".join(_report_lines(attention_report(results, facts)))])
+
+
+def json_sweep(folder: Path) -> dict[str, Any]:
+    """`{"settings", "metrics", "sizes", "results"}`: sums, a row a size, and everything measured; unknown is None."""
+    settings, results = _open_sweep(folder)
+    report = sweep_report(results)
+    sizes = report.table("sizes").astype(object)
+    return {
+        "settings": settings.to_json(),
+        "metrics": metrics_to_json(report),
+        "sizes": sizes.where(sizes.notna(), None).to_dict("records"),
+        "results": sweep_results_to_json(results),
+    }
+
+
+def sweep_lines(folder: Path) -> str:
+    """Sums and sizes of a sweep as plain text."""
+    settings, results = _open_sweep(folder)
+    return "\n".join([settings.title, *_report_lines(sweep_report(results))])
+
+
+def _open_sweep(folder: Path) -> tuple[SweepSettings, SweepResults]:
+    recording = open_recording(folder)
+    settings = recording.experiment_settings()
+    if not isinstance(settings, SweepSettings):
+        raise RecordingError(f"{folder} is a recording of a {settings.experiment}, not of a sweep over batch sizes.")
+    return settings, sweep_results_from_json(recording.results())
 
 
 def _open_probe(folder: Path) -> tuple[ProbeResults, Facts]:

@@ -107,7 +107,7 @@ def engine_report(trace: Trace) -> Report:
         for key, label in (("full", "full graph"), ("pieces", "pieces"), ("none", "no graph"))
     )
     table = ReportTable("steps", "engine steps", _COLUMNS, steps)
-    return Report(QUESTION, f"{len(steps):,} annotated steps", metrics, (table,))
+    return Report(QUESTION, f"{len(steps):,} annotated step{'' if len(steps) == 1 else 's'}", metrics, (table,))
 
 
 def _ran_as(graph_launch_count: int) -> str:

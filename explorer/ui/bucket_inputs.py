@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from explorer.analysis.buckets import BucketList
-from explorer.analysis.engine_steps import traffic_from_trace
+from explorer.analysis.engine_steps import engine_report, traffic_from_trace
 from explorer.analysis.traffic import PRESETS, Arrivals, Traffic, traffic_from_csv
 from explorer.capture_sizes import LARGEST_SIZE, every_size, powers_of_two, sglang_sizes, vllm_sizes
 from explorer.errors import ExplorerError, SettingsError
@@ -156,7 +156,14 @@ def _draw_trace(largest: int) -> Traffic:
     if source is None:
         pieces.quiet_line("No trace yet: steady traffic is shown.")
         return preset_traffic("steady", largest)
-    return traffic_from_trace(trace_of(source))
+    trace = trace_of(source)
+    traffic = traffic_from_trace(trace)
+    ran = engine_report(trace)
+    pieces.quiet_line(
+        f"Of {ran.window}, {ran.value('full_count'):,} ran as a full graph, {ran.value('pieces_count'):,} as pieces, "
+        f"{ran.value('none_count'):,} without a graph."
+    )
+    return traffic
 
 
 def draw_rules() -> None:

@@ -39,9 +39,16 @@ def draw_lists(report: Report, colours: Mapping[str, str]) -> None:
     draw_rows([column.label for column in columns], lines, _LIST_WIDTHS)
 
 
-def draw_buckets(report: Report) -> None:
-    """The sizes of one list: how often each runs and what its padding costs."""
-    table = _table(report, "buckets")
+def draw_buckets(report: Report, name: str) -> None:
+    """The sizes of one list: how often each runs and what its padding costs, under its mean and its worst batch."""
+    lists = report.table("lists")
+    row = lists[lists["name"] == name].iloc[0]
+    mean, worst = (text(row[key], "ratio") for key in ("mean_waste_ratio", "worst_waste_ratio"))
+    pieces.quiet_line(
+        f"Over every batch size from 1 to {row['largest']:,}, {mean} of the rows are padding on average and {worst} at "
+        f"a batch of {row['worst_batch']:,}."
+    )
+    table = _table(report.children[name], "buckets")
     lines = [Line(tuple(_cell(row, column) for column in table.columns)) for _, row in table.frame.iterrows()]
     draw_rows([column.label for column in table.columns], lines, (1, 1, 1, 1, 1, 1, 1.4))
 

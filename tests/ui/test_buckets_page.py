@@ -64,6 +64,15 @@ def test_every_list_has_its_row_with_memory_and_start_up(swept: Path, open_page:
     assert "5.25 s" in page  # 35 × 150 ms
 
 
+def test_mean_and_worst_waste_stand_with_each_list(swept: Path, open_page: OpenPage) -> None:
+    page = html_of(open_page("buckets"))
+    assert (
+        "Over every batch size from 1 to 256, 4.6 % of the rows are padding on average and 44 % at a batch of 9."
+        in page
+    )
+    assert "4.2 % of the rows are padding on average and 38 % at a batch of 5." in page
+
+
 def test_without_a_sweep_rows_are_counted_and_it_says_so(traces: Path, open_page: OpenPage) -> None:
     page = html_of(open_page("buckets"))
     assert "rows with vLLM" in page
@@ -137,7 +146,9 @@ def test_traffic_of_an_engine_s_trace(swept: Path, open_page: OpenPage) -> None:
     uploaded = next(option for option in app.selectbox(key="buckets_trace").options if "vllm" in option)
     app.selectbox(key="buckets_trace").select(uploaded).run()
     assert not app.exception
-    assert "1 decode step, " in html_of(app)
+    page = html_of(app)
+    assert "1 decode step, " in page
+    assert "Of 1 annotated step, 1 ran as a full graph, 0 as pieces, 0 without a graph." in page
 
 
 def test_a_trace_without_engine_steps_is_said(swept: Path, open_page: OpenPage) -> None:
@@ -159,7 +170,12 @@ def test_own_list_and_its_mistakes(swept: Path, open_page: OpenPage) -> None:
 
 def test_modes_and_traps_are_explained(swept: Path, open_page: OpenPage) -> None:
     page = html_of(open_page("buckets"))
-    for words in ("FULL_AND_PIECEWISE", "decode of 257", "are more than the largest captured size", "the replay gave 3"):
+    for words in (
+        "FULL_AND_PIECEWISE",
+        "decode of 257",
+        "are more than the largest captured size",
+        "the replay gave 3",
+    ):
         assert words in page
     assert "AcceleratorError: operation not permitted (traps.py:1" in page
     assert "the worker was alive" in page

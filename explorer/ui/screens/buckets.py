@@ -132,7 +132,7 @@ def _draw_behind(inputs: BucketInputs, report: Report, lists: Sequence[BucketLis
         draw_rules()
         for tab, chosen in zip(st.tabs([chosen.name for chosen in lists]), lists, strict=True):
             with tab:
-                draw_buckets(report.children[chosen.name])
+                draw_buckets(report, chosen.name)
     with st.expander("vLLM's graph modes: what a batch runs as, and why"):
         backend = st.selectbox("Attention backend", list(BACKEND_SUPPORT), key="buckets_backend")
         is_cut = st.toggle("The step is cut at attention (piecewise compilation)", True, key="buckets_is_cut")
