@@ -40,18 +40,26 @@ class AdvisedLists:
         """Of the best list of at most `count` sizes."""
         return self._waste_of_total(float(self.advice.totals[count - 1]))
 
+    def holds(self, sizes: tuple[int, ...]) -> bool:
+        """Whether a list holds every batch considered; one that does not cannot be compared with the best."""
+        return sizes[-1] >= self.largest
+
     def waste_of(self, sizes: tuple[int, ...]) -> float:
-        """Of any list that holds all of the traffic considered."""
-        return self._waste_of_total(list_total(sizes, self.considered.counts, self._prices))
+        """Of a list that `holds` the traffic; its smallest size above `largest` counts as `largest`."""
+        return self._waste_of_total(self._total(sizes))
 
     def fewest_as_good_as(self, sizes: tuple[int, ...]) -> int | None:
-        """How few well-chosen sizes waste no more than that list; None when even the most do."""
-        return fewest_reaching(self.advice.totals, list_total(sizes, self.considered.counts, self._prices))
+        """How few well-chosen sizes waste no more than that list; None when even the most do, or it is too short."""
+        return fewest_reaching(self.advice.totals, self._total(sizes)) if self.holds(sizes) else None
 
     @property
     def elbow(self) -> int:
         """Where more sizes stop paying."""
         return elbow(self.advice.totals)
+
+    def _total(self, sizes: tuple[int, ...]) -> float:
+        cut = (*(size for size in sizes if size < self.largest), self.largest)
+        return list_total(cut, self.considered.counts, self._prices)
 
     def _waste_of_total(self, total: float) -> float:
         return (total - self._real_total) / self.considered.step_count
@@ -88,12 +96,12 @@ def advice_report(advised: AdvisedLists, lists: Sequence[BucketList], costs: Swe
             "start_up_ns": padded["start_up_ns"],
         }
     )
-    comparable = [chosen for chosen in lists if chosen.largest >= advised.largest]
+    comparable = [chosen for chosen in lists if advised.holds(chosen.sizes)]
     points = pd.DataFrame(
         {
             "name": [chosen.name for chosen in comparable],
             "size_count": [len(chosen.sizes) for chosen in comparable],
-            "waste": [_waste_or_unknown(advised, chosen) for chosen in comparable],
+            "waste": [advised.waste_of(chosen.sizes) for chosen in comparable],
         }
     )
     waste = Column("waste", "padding a step", advised.unit)
@@ -116,23 +124,25 @@ def advice_report(advised: AdvisedLists, lists: Sequence[BucketList], costs: Swe
 
 def headline(advised: AdvisedLists, reference: BucketList, count: int) -> str:
     """The finding in a sentence: how few sizes do what the reference list does, else what the chosen number does."""
-    fewest = advised.fewest_as_good_as(_cut(reference, advised.largest))
+    fewest = advised.fewest_as_good_as(reference.sizes)
     if fewest is not None and fewest < len(reference.sizes):
         return f"{_sizes(fewest)} pad as little as {reference.name}'s {len(reference.sizes):,}."
-    return f"{_sizes(count)} cost {_amount(advised, advised.waste(count))} of padding a step."
+    verb = "costs" if count == 1 else "cost"
+    return f"{_sizes(count)} {verb} {_amount(advised, advised.waste(count))} of padding a step."
 
 
 def detail(advised: AdvisedLists, lists: Sequence[BucketList], step_ns: Number | None, count: int) -> str:
     """What each list spends on padding, and what the chosen number of sizes would."""
     spent = [
-        f"{_amount(advised, advised.waste_of(_cut(chosen, advised.largest)))} with {chosen.name}"
+        f"{_amount(advised, advised.waste_of(chosen.sizes))} with {chosen.name}"
         for chosen in lists
-        if chosen.largest >= advised.largest
+        if advised.holds(chosen.sizes)
     ]
     step = f"a step of {text(step_ns, 'ns')}" if advised.unit == "ns" else "a step"
     verb = "spends" if advised.unit == "ns" else "pads"
     first = f"For this traffic {step} {verb} {_listed(spent)}; " if spent else "For this traffic "
-    return f"{first}{count:,} sizes chosen for it need {_amount(advised, advised.waste(count))}."
+    chosen_sizes = "1 size chosen for it needs" if count == 1 else f"{count:,} sizes chosen for it need"
+    return f"{first}{chosen_sizes} {_amount(advised, advised.waste(count))}."
 
 
 _COST_COLUMNS = (
@@ -140,15 +150,6 @@ _COST_COLUMNS = (
     Column("memory_bytes", "graph memory", "bytes"),
     Column("start_up_ns", "start-up", "ns"),
 )
-
-
-def _waste_or_unknown(advised: AdvisedLists, chosen: BucketList) -> float:
-    return advised.waste_of(_cut(chosen, advised.largest))
-
-
-def _cut(chosen: BucketList, largest: int) -> tuple[int, ...]:
-    """The list's sizes up to the smallest that holds `largest` rows; that one counts as `largest`."""
-    return (*(size for size in chosen.sizes if size < largest), largest)
 
 
 def _sizes(count: int) -> str:

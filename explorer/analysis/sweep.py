@@ -32,7 +32,7 @@ class SweepCosts:
 
     `step_ns` is the replayed step where graphs were measured, else the eager one; `step_spread_ns` the middle half of
     its repeats. `start_up_ns` is compiling, warming up and capturing one size, `memory_bytes` what its graphs took of
-    the pool and outside it.
+    the pool and outside it, both summed over the reading lengths that were captured.
     """
 
     sizes: Sizes
@@ -69,7 +69,7 @@ class SweepCosts:
 
 
 def sweep_costs(results: SweepResults, kind: GraphKind = "FULL") -> SweepCosts | None:
-    """The costs of one kind of graph, of the longest reading length; of eager steps for `NONE`.
+    """The costs of one kind of graph, its times at the longest reading length; of eager steps for `NONE`.
 
     None where the sweep has none of that kind. Sizes whose measurement is missing (the sweep was cut short) are left
     out.
@@ -86,8 +86,8 @@ def sweep_costs(results: SweepResults, kind: GraphKind = "FULL") -> SweepCosts |
         eager_ns=_floats(
             statistics.median(size.eager_latencies_ns) if size.eager_latencies_ns else np.nan for size, _, _ in known
         ),
-        start_up_ns=_floats(_of_graph(graph, start_up_ns) for _, graph, _ in known),
-        memory_bytes=_floats(_of_graph(graph, graph_bytes) for _, graph, _ in known),
+        start_up_ns=_floats(_sum(size, kind, start_up_ns) for size, _, _ in known),
+        memory_bytes=_floats(_sum(size, kind, graph_bytes) for size, _, _ in known),
         kind=kind,
     )
 
@@ -149,7 +149,16 @@ def middle_half(latencies: Sequence[int]) -> float:
 def _totals(results: SweepResults, full: SweepCosts | None, pieces: SweepCosts | None) -> tuple[Metric, ...]:
     why = results.no_graphs_reason or "The sweep did not get as far as capturing."
     metrics = []
-    for prefix, label, costs in (("full", "full graphs", full), ("pieces", "pieces", pieces)):
+    kinds: tuple[tuple[str, str, GraphKind, SweepCosts | None], ...] = (
+        ("full", "full graphs", "FULL", full),
+        ("pieces", "pieces", "PIECEWISE", pieces),
+    )
+    for prefix, label, kind, costs in kinds:
+        counts = [graph.graph_count for size in results.sizes for graph in size.graphs if graph.kind == kind]
+        reason = "" if counts else why
+        metrics.append(
+            Metric(f"{prefix}_graph_count", label, sum(counts) if counts else None, "count", "lower", reason)
+        )
         for key, words, unit, amounts in (
             ("start_up_ns", "start-up", "ns", None if costs is None else costs.start_up_ns),
             ("memory_bytes", "memory", "bytes", None if costs is None else costs.memory_bytes),
@@ -175,8 +184,10 @@ def _latencies(size: SizeMeasurement, graph: GraphMeasurement | None, kind: Grap
     return graph.replay_latencies_ns if graph is not None else ()
 
 
-def _of_graph(graph: GraphMeasurement | None, amount: Callable[[GraphMeasurement], float]) -> float:
-    return float("nan") if graph is None else amount(graph)
+def _sum(size: SizeMeasurement, kind: GraphKind, amount: Callable[[GraphMeasurement], float]) -> float:
+    """Over the size's graphs of that kind; NaN where there are none."""
+    amounts = [amount(graph) for graph in size.graphs if graph.kind == kind]
+    return sum(amounts) if amounts else float("nan")
 
 
 def _floats(values: Iterable[float]) -> Amounts:

@@ -158,6 +158,9 @@ def test_of_several_lengths_the_longest_counts() -> None:
     costs = sweep_costs(SweepResults(graph_mode="FULL", sizes=sizes))
     assert costs is not None
     assert costs.step_ns.tolist() == [14_000]
+    assert costs.start_up_ns.tolist() == [4_000_000]
+    assert costs.memory_bytes.tolist() == [60]
+    assert sweep_report(SweepResults(graph_mode="FULL", sizes=sizes)).value("full_graph_count") == 2
 
 
 def test_sweep_report_sums_start_up_and_memory() -> None:
@@ -188,6 +191,17 @@ def test_advice_over_measured_time_stays_within_the_sweep() -> None:
     assert advised.advice.sizes(1) == (8,)
     assert advised.waste(1) == pytest.approx((18_000 * 3 - 11_000 - 13_000 - 15_000) / 3)
     assert advised.waste(4) == pytest.approx(0)
+
+
+def test_lists_beyond_the_sweep_are_compared_up_to_it_and_shorter_ones_not() -> None:
+    advised = advise(traffic_of_batches("some", [3, 5]), COSTS, 16)
+    assert advised.largest == 8
+    assert advised.waste_of((4, 64)) == advised.waste_of((4, 8))
+    assert advised.fewest_as_good_as((4, 64)) is not None
+    assert advised.fewest_as_good_as((1, 2, 4)) is None
+    short = BucketList("short", (1, 2, 4))
+    assert headline(advised, short, 1).startswith("One well-chosen size")
+    assert detail(advised, [short], 1e6, 1) == "For this traffic 1 size chosen for it needs 4.00 µs."
 
 
 def test_a_list_too_short_for_the_traffic_is_not_on_the_curve() -> None:

@@ -168,6 +168,17 @@ def test_own_list_and_its_mistakes(swept: Path, open_page: OpenPage) -> None:
     assert "is no list of sizes" in html_of(app)
 
 
+def test_a_largest_size_beyond_the_sweep_and_a_short_list_are_no_obstacle(swept: Path, open_page: OpenPage) -> None:
+    app = open_page("buckets")
+    app.selectbox(key="buckets_largest").select(512).run()
+    assert not app.exception
+    assert "The sweep ends at 256 rows" in html_of(app)
+    app.multiselect(key="buckets_lists").set_value(["own list"]).run()
+    app.text_input(key="buckets_own").set_value("1 2 4").run()
+    assert not app.exception
+    assert "Lists that end below 256 are not on the curve." in html_of(app)
+
+
 def test_modes_and_traps_are_explained(swept: Path, open_page: OpenPage) -> None:
     page = html_of(open_page("buckets"))
     for words in (
