@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -50,9 +51,12 @@ _POINTWISE = (
     "tanh",
     "exp",
     "rsqrt",
+    "pow",
     "cos",
     "sin",
 )
+_GENERATED = re.compile(r"(?:graph_\d+_)?(?:triton|cpp)_")
+_PARTIAL = re.compile(r"embedding|index|gather|scatter|slice|select|attention")
 _MATRIX_PRODUCTS = ("aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm")
 
 
@@ -69,8 +73,23 @@ def moved_bytes(trace: Trace, operator: int) -> int | None:
     """Bytes that the one kernel of an operator must move at least, or None where that is not decided."""
     if int((values_or(trace.work, "operator_row", NO_ROW) == operator).sum()) != 1:
         return None
+    return operator_bytes(trace, operator)
+
+
+def operator_bytes(trace: Trace, operator: int) -> int | None:
+    """Bytes that an operator must move at least, whatever kernels it launched; None where that is not decided.
+
+    A kernel that Inductor generated is launched by an operator of its own name, whose inputs are all tensors that it
+    reads or writes; one that gathers or scatters touches an unknown part of them, so it has None.
+    """
     name = word_in(trace, "operators", "name", operator) or ""
     tensors = _tensors(trace, operator)
+    if _GENERATED.match(name):
+        if not tensors or _PARTIAL.search(name):
+            return None
+        return sum(tensor.read_count * tensor.element_bytes for tensor in tensors)
+    if name in _MATRIX_PRODUCTS:
+        tensors = tensors[: 3 if "add" in name else 2]  # compiled code names the output behind the inputs
     written = _written_count(name, [tensor.shape for tensor in tensors])
     if written is None:
         return None

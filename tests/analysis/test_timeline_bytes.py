@@ -68,7 +68,16 @@ def test_a_dimension_of_stride_0_is_read_once() -> None:
     assert bytes_of("aten::mul", [[4, 8], [4, 8]], ["float", "float"], [[8, 1], [0, 1]]) == (32 + 8 + 32) * 4
 
 
-@pytest.mark.parametrize("name", ["aten::convolution", "aten::index", "triton_poi_fused_add_0"])
+def test_generated_kernels_move_all_their_tensors_once() -> None:
+    assert bytes_of("triton_poi_fused_add_0", [[4, 8], [4, 8], []], ["float", "float", "Scalar"]) == 256
+
+
+def test_a_product_with_its_output_given_moves_as_much_as_without() -> None:
+    shapes, types = [[1, 8], [8, 4], [1, 4]], ["float", "float", "float"]
+    assert bytes_of("aten::mm", shapes, types) == bytes_of("aten::mm", shapes[:2], types[:2]) == (8 + 32 + 4) * 4
+
+
+@pytest.mark.parametrize("name", ["aten::convolution", "aten::index", "triton_poi_fused_index_add_0"])
 def test_other_operators_are_unknown_not_zero(name: str) -> None:
     assert bytes_of(name, [[4, 8], [4, 8]], ["float", "float"]) is None
 

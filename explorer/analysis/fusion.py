@@ -1,0 +1,271 @@
+"""Which kernels became one, what did that save, and what did it not? Two steps, group by group, to the nanosecond.
+
+    step B − step A  =  Σ change of the groups' kernels  +  Σ change of the gaps before them  −  change of overlap
+
+A group's gap is what the device idled before its kernels. Overlap is time in which two streams ran at once; it is the
+remainder, 0 on one stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from explorer.analysis.fusion_groups import Group, Match, match_groups, named_kernels
+from explorer.analysis.fusion_kernels import Kernel, StepKernels
+from explorer.report import Column, Metric, Report, ReportTable
+from explorer.spans import NO_ROW
+from explorer.units import text
+
+QUESTION = "Which kernels became one, and what did that save?"
+MATCH_LABELS: dict[Match, str] = {"certain": "certain", "by_name": "by name", "unmatched": "unmatched"}
+_NO_BYTES = (
+    "Moved bytes of some groups are not recorded: the trace has no shapes, or an operator's shapes do not decide them. "
+    "Record with record_shapes=True, or in the gallery, which counts every tensor."
+)
+_SAME_RATIO = 0.02
+"""A change smaller than this of one step's kernel is within what a clock change does; nobody repeated it."""
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class FoldedGroup:
+    """The same group of several layers; `members` are in the order of the step. Times in ns, summed over members."""
+
+    members: tuple[Group, ...]
+
+    @property
+    def first(self) -> Group:
+        return self.members[0]
+
+    @property
+    def place(self) -> str:
+        """`28 layers`, `layer 0`, `outside the layers`, or how often it comes where nothing marks layers."""
+        layers = {member.layer for member in self.members} - {None}
+        if len(layers) > 1:
+            return f"{len(layers)} layers"
+        if layers:
+            return f"layer {next(iter(layers))}"
+        return "outside the layers" if len(self.members) == 1 else f"{len(self.members)} times"
+
+    def kernels(self, side: str) -> tuple[Kernel, ...]:
+        """All kernels of side `eager` or `compiled`."""
+        return tuple(kernel for member in self.members for kernel in getattr(member, side))
+
+    @property
+    def changes_ns(self) -> list[int]:
+        """The change of kernel time of every member."""
+        return [_time(member.compiled) - _time(member.eager) for member in self.members]
+
+    @property
+    def verdict(self) -> str:
+        """`faster`, `slower`, or `no change measured` where layers disagree or the change is too small to tell.
+
+        Unmatched kernels are `not compared`.
+        """
+        if self.first.match == "unmatched":
+            return "not compared"
+        changes, before = self.changes_ns, _time(self.kernels("eager"))
+        disagree = len(changes) > 1 and min(changes) <= 0 <= max(changes)
+        if disagree or abs(sum(changes)) < _SAME_RATIO * before:
+            return "no change measured"
+        return "faster" if sum(changes) < 0 else "slower"
+
+
+def fold(groups: Sequence[Group]) -> list[FoldedGroup]:
+    """Groups of one place of every layer together, in the order in which they first come."""
+    found: dict[tuple[object, ...], list[Group]] = {}
+    seen: dict[tuple[object, ...], int] = {}
+    for group in groups:
+        place = (*group.fold_key, group.layer)
+        turn = seen[place] = seen.get(place, -1) + 1 if group.layer is not None else 0
+        found.setdefault((*group.fold_key, turn), []).append(group)
+    return [FoldedGroup(tuple(members)) for members in found.values()]
+
+
+def fusion_report(eager: StepKernels, compiled: StepKernels, ceiling_bytes_per_s: float | None = None) -> Report:
+    """The ledger of two steps; table `ledger` has one row a folded group, `groups` one a group.
+
+    Metrics: both steps and their change, the groups', the gaps' and the remainder's part of it (they add up), launches
+    saved, and the share of kernel time whose counterpart is known. `ceiling_bytes_per_s` is the bandwidth measured on
+    the device; floors and the share of it are unknown without.
+    """
+    groups = match_groups(eager.kernels, compiled.kernels)
+    folded = fold(groups)
+    ledger = pd.DataFrame([_ledger_row(one, eager, compiled, ceiling_bytes_per_s) for one in folded])
+    tables = (
+        ReportTable("ledger", "What became of every group", _LEDGER, ledger[[column.key for column in _LEDGER]]),
+        _groups_table(groups),
+    )
+    window = f"{eager.window} and {compiled.window}, each the first of its trace"
+    return Report(QUESTION, window, _metrics(groups, eager, compiled), tables, _notes(eager, compiled, ledger))
+
+
+def headline(report: Report) -> str:
+    """`1,729 kernels became 437: ...`, the finding in one sentence with numbers."""
+    before, after = report.value("kernels_a_count"), report.value("kernels_b_count")
+    step, groups, gaps = (report.value(key) or 0 for key in ("step_change_ns", "groups_change_ns", "gaps_change_ns"))
+    counts = f"{text(before, 'count')} kernels became {text(after, 'count')}"
+    if step >= 0:
+        return f"{counts}, and the step is {text(step, 'ns')} longer: kernels {_signed(groups)}, gaps {_signed(gaps)}."
+    return (
+        f"{counts}. Of {text(-step, 'ns')} saved, {text(-groups, 'ns')} is kernel time and {text(-gaps, 'ns')} is "
+        "waiting between kernels."
+    )
+
+
+def _signed(change_ns: float) -> str:
+    return f"{'+' if change_ns > 0 else '−'}{text(abs(change_ns), 'ns')}"
+
+
+_LEDGER = (
+    Column("group", "group", "text"),
+    Column("place", "where", "text"),
+    Column("match", "match", "text"),
+    Column("kernels_a_count", "kernels before", "count"),
+    Column("kernels_b_count", "after", "count"),
+    Column("time_a_ns", "time before", "ns"),
+    Column("time_b_ns", "after", "ns"),
+    Column("time_change_ns", "change", "ns"),
+    Column("spread_ns", "spread over layers", "ns"),
+    Column("gap_change_ns", "gap change", "ns"),
+    Column("launches_saved_count", "launches saved", "count"),
+    Column("bytes_a", "bytes before", "bytes"),
+    Column("bytes_b", "after", "bytes"),
+    Column("floor_ns", "fused floor", "ns"),
+    Column("bandwidth_a_ratio", "of limit before", "ratio"),
+    Column("bandwidth_b_ratio", "after", "ratio"),
+    Column("verdict", "verdict", "text"),
+)
+
+
+def _ledger_row(
+    one: FoldedGroup, eager: StepKernels, compiled: StepKernels, ceiling_bytes_per_s: float | None
+) -> dict[str, object]:
+    before, after = one.kernels("eager"), one.kernels("compiled")
+    bytes_a, bytes_b = eager.bytes_of(before), compiled.bytes_of(after)
+    is_one_kernel = all(len({kernel.operator_row for kernel in member.compiled}) == 1 for member in one.members)
+    floor = _floor_ns(bytes_b if is_one_kernel else None, ceiling_bytes_per_s)
+    changes = one.changes_ns
+    return {
+        "group": one.first.title,
+        "place": one.place,
+        "match": MATCH_LABELS[one.first.match],
+        "kernels_a_count": len(before),
+        "kernels_b_count": len(after),
+        "time_a_ns": _time(before),
+        "time_b_ns": _time(after),
+        "time_change_ns": sum(changes),
+        "spread_ns": max(changes) - min(changes) if len(changes) > 1 else None,
+        "gap_change_ns": _gap(after) - _gap(before),
+        "launches_saved_count": _launch_count(before) - _launch_count(after),
+        "bytes_a": bytes_a,
+        "bytes_b": bytes_b,
+        "floor_ns": floor,
+        "bandwidth_a_ratio": _share(_floor_ns(bytes_a, ceiling_bytes_per_s), _time(before)),
+        "bandwidth_b_ratio": _share(_floor_ns(bytes_b, ceiling_bytes_per_s), _time(after)),
+        "verdict": one.verdict,
+    }
+
+
+def _floor_ns(moved_bytes: int | None, ceiling_bytes_per_s: float | None) -> float | None:
+    return None if moved_bytes is None or not ceiling_bytes_per_s else moved_bytes / ceiling_bytes_per_s * _NS_PER_S
+
+
+def _share(floor_ns: float | None, time_ns: int) -> float | None:
+    return None if floor_ns is None or not time_ns else floor_ns / time_ns
+
+
+def _groups_table(groups: Sequence[Group]) -> ReportTable:
+    columns = (
+        Column("group", "group", "text"),
+        Column("layer", "layer", "text"),
+        Column("match", "match", "text"),
+        Column("eager", "eager kernels", "text"),
+        Column("compiled", "compiled kernels", "text"),
+        Column("time_a_ns", "time before", "ns"),
+        Column("time_b_ns", "after", "ns"),
+        Column("gap_a_ns", "gaps before", "ns"),
+        Column("gap_b_ns", "after", "ns"),
+    )
+    rows = [
+        (
+            group.title,
+            "" if group.layer is None else str(group.layer),
+            MATCH_LABELS[group.match],
+            ", ".join(kernel.word for kernel in group.eager),
+            ", ".join(kernel.name for kernel in group.compiled),
+            _time(group.eager),
+            _time(group.compiled),
+            _gap(group.eager),
+            _gap(group.compiled),
+        )
+        for group in groups
+    ]
+    frame = pd.DataFrame(rows, columns=[column.key for column in columns])
+    return ReportTable("groups", "Every group in the order of the step", columns, frame)
+
+
+def _metrics(groups: Sequence[Group], eager: StepKernels, compiled: StepKernels) -> tuple[Metric, ...]:
+    step_change = compiled.span_ns - eager.span_ns
+    groups_change = sum(_time(group.compiled) - _time(group.eager) for group in groups)
+    gaps_change = sum(_gap(group.compiled) - _gap(group.eager) for group in groups)
+    matched = [group for group in groups if group.match != "unmatched"]
+    share_a = _share_of(sum(_time(named_kernels(group)) for group in matched), eager)
+    share_b = _share_of(sum(_time(group.compiled) for group in matched), compiled)
+    launches = [_launch_count(side.kernels) for side in (eager, compiled)]
+    return (
+        Metric("step_a_ns", "step, eager", eager.span_ns, "ns", "lower"),
+        Metric("step_b_ns", "step, compiled", compiled.span_ns, "ns", "lower"),
+        Metric("step_change_ns", "change of the step", step_change, "ns", "lower"),
+        Metric("groups_change_ns", "of it the groups' kernels", groups_change, "ns", "lower"),
+        Metric("gaps_change_ns", "of it the gaps", gaps_change, "ns", "lower"),
+        Metric("remainder_ns", "remainder (streams overlapping)", step_change - groups_change - gaps_change, "ns"),
+        Metric("kernels_a_count", "kernels, eager", len(eager.kernels), "count", "lower"),
+        Metric("kernels_b_count", "kernels, compiled", len(compiled.kernels), "count", "lower"),
+        Metric("launches_saved_count", "host launches saved", launches[0] - launches[1], "count", "higher"),
+        Metric("busy_a_ns", "GPU busy, eager", eager.busy_ns, "ns", "lower"),
+        Metric("busy_b_ns", "GPU busy, compiled", compiled.busy_ns, "ns", "lower"),
+        Metric("idle_a_ns", "GPU idle, eager", eager.idle_ns, "ns", "lower"),
+        Metric("idle_b_ns", "GPU idle, compiled", compiled.idle_ns, "ns", "lower"),
+        Metric("matched_a_ratio", "eager kernel time with a counterpart", share_a, "ratio", "higher"),
+        Metric("matched_b_ratio", "compiled kernel time with a counterpart", share_b, "ratio", "higher"),
+        Metric("left_out_count", "kernels left out", eager.left_out_count + compiled.left_out_count, "count"),
+    )
+
+
+def _notes(eager: StepKernels, compiled: StepKernels, ledger: pd.DataFrame) -> tuple[str, ...]:
+    notes = []
+    for letter, side in (("The eager side", eager), ("The compiled side", compiled)):
+        if side.left_out_count:
+            notes.append(
+                f"{letter} leaves out {side.left_out_count:,} kernels that ran while something compiled or was tuned: "
+                "trials are no part of the step."
+            )
+    if ledger["bytes_a"].isna().any() or ledger["bytes_b"].isna().any():
+        notes.append(_NO_BYTES)
+    slower = ledger[ledger["verdict"] == "slower"]
+    if len(slower):
+        notes.append(f"Slower than before: {', '.join(dict.fromkeys(slower['group']))}.")
+    return tuple(notes)
+
+
+def _share_of(time_ns: int, side: StepKernels) -> float | None:
+    total = _time(side.kernels)
+    return time_ns / total if total else None
+
+
+def _time(kernels: Sequence[Kernel]) -> int:
+    return sum(kernel.time_ns for kernel in kernels)
+
+
+def _gap(kernels: Sequence[Kernel]) -> int:
+    return sum(kernel.gap_ns for kernel in kernels)
+
+
+def _launch_count(kernels: Sequence[Kernel]) -> int:
+    calls = np.array([kernel.call_row for kernel in kernels], np.int64)
+    return len(set(calls[calls != NO_ROW].tolist()))
