@@ -2,5 +2,7 @@
 
 from explorer.ingest.opening import OnProgress, open_trace
 from explorer.ingest.reading import read_trace
+from explorer.ingest.tb_profiler import second_opinion
+from explorer.ingest.tensorboard import write_tensorboard_folder
 
-__all__ = ["OnProgress", "open_trace", "read_trace"]
+__all__ = ["OnProgress", "open_trace", "read_trace", "second_opinion", "write_tensorboard_folder"]
