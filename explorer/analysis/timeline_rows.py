@@ -40,7 +40,7 @@ class Row:
 
     `reach_ns` is the running maximum of the ends: the ends themselves where no event outlasts a later one. `colour`
     is a position in `palette`, which names families, gap parts or kinds of host event. `longest_ns` is the longest
-    duration in every chunk of 64 events. Event i is row `table_row[i]` of `table`, or row i where that is None.
+    duration in every chunk of 32 events. Event i is row `table_row[i]` of `table`, or row i where that is None.
     """
 
     name: RowName

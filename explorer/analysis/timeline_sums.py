@@ -2,7 +2,7 @@
 
     event      0 1 2 3 | 4 5 6 7 | 8 9          sums are kept at every bar, the rest is added when asked
 
-A prefix sum a colour would cost 8 bytes an event and colour; at every 64th event it costs an eighth of a byte.
+A prefix sum a colour would cost 8 bytes an event and colour; at every 32nd event it costs a quarter of a byte.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ Times = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int64]
 Colours = npt.NDArray[np.uint8]
 
-CHUNK = 64
+CHUNK = 32
 
 
 @dataclass(frozen=True)
 class ColourSums:
-    """Busy time by colour up to every 64th event: `at_chunk[i, c]` is that of colour c in the first 64·i events."""
+    """Busy time by colour up to every 32nd event: `at_chunk[i, c]` is that of colour c in the first 32·i events."""
 
     at_chunk: npt.NDArray[np.int64]
 
@@ -72,7 +72,7 @@ def between(
 ) -> npt.NDArray[np.int64]:
     """Busy time by colour of the events between consecutive `edges` (ascending event indices): one row an interval.
 
-    Looks at every event in view when they are few, at up to 64 an edge when they are many.
+    Looks at every event in view when they are few, at up to 32 an edge when they are many.
     """
     first, last = int(edges[0]), int(edges[-1])
     colour_count = sums.at_chunk.shape[1]
