@@ -4,6 +4,7 @@
     FOLDER/facts.json      the engine      what was measured, rewritten whole after every stage
     FOLDER/results.json    the engine      what an experiment other than a run measured
     FOLDER/trace.json.gz   the engine      the profiler's own file, untouched
+    FOLDER/torch_trace.zip the engine      TORCH_TRACE logs of an experiment that compiles, one file a process
     FOLDER/worker.log      the engine      everything the process printed
     FOLDER/end.json        the launcher    how the process ended
 
@@ -32,9 +33,10 @@ SETTINGS_FILE = "settings.json"
 FACTS_FILE = "facts.json"
 RESULTS_FILE = "results.json"
 TRACE_FILE = "trace.json.gz"
+TORCH_TRACE_FILE = "torch_trace.zip"
 LOG_FILE = "worker.log"
 END_FILE = "end.json"
-RECORDING_FILES = (SETTINGS_FILE, FACTS_FILE, RESULTS_FILE, TRACE_FILE, LOG_FILE, END_FILE)
+RECORDING_FILES = (SETTINGS_FILE, FACTS_FILE, RESULTS_FILE, TRACE_FILE, TORCH_TRACE_FILE, LOG_FILE, END_FILE)
 
 RunState = Literal["running", "finished", "failed", "cancelled", "lost"]
 """`lost`: the worker is gone and nobody saw it end (the machine or the launcher stopped first)."""

@@ -1,0 +1,90 @@
+"""`explorer shapes`: what a sequence of shapes makes torch.compile do, and where that goes.
+
+`explorer shapes --out DIR` makes the experiment on this machine's device, `explorer shapes RECORDING` tells about one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from explorer.errors import SettingsError
+from explorer.launch import default_device
+from explorer.making import make_recording
+from explorer.settings import CHOICES, MODEL_SHAPES
+from explorer.shapes_settings import DYNAMICS, EXPRESSIONS, MODEL_SUBJECT, SEQUENCES, ShapesSettings
+
+
+def add_shapes(parser: argparse.ArgumentParser) -> None:
+    """Gives the parser its arguments and its command."""
+    defaults = ShapesSettings()
+    parser.set_defaults(command=_shapes)
+    parser.add_argument("recording", type=Path, nargs="?", metavar="RECORDING", help="an experiment made before")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="measure into this folder, made new")
+    parser.add_argument("--subject", choices=(MODEL_SUBJECT, *EXPRESSIONS), default=defaults.subject)
+    parser.add_argument("--model", default=defaults.model, help=f"one of {', '.join(MODEL_SHAPES)}")
+    parser.add_argument("--device", choices=CHOICES["device"], help="cuda where there is a GPU")
+    parser.add_argument("--dtype", choices=CHOICES["dtype"], default=defaults.dtype)
+    parser.add_argument("--sequence", choices=tuple(SEQUENCES), default="six_sizes", help="sizes by name")
+    parser.add_argument("--sizes", type=int, nargs="+", metavar="N", help="your own sizes instead, in order")
+    parser.add_argument("--axis", choices=("batch", "length"), help="what your own sizes are; batch unless said")
+    parser.add_argument("--dynamic", choices=DYNAMICS, nargs="+", help="ways of compiling; all unless said")
+    parser.add_argument("--scope", choices=CHOICES["compile_scope"], nargs="+", default=list(defaults.scopes))
+    parser.add_argument("--graphs-only", action="store_true", help="build graphs, generate no code: counts and reasons")
+    parser.add_argument("--no-warm", action="store_true", help="leave out the second round with warm caches")
+    parser.add_argument("--context", type=int, default=defaults.context_tokens, help="tokens a row has before the step")
+    parser.add_argument("--steady-calls", type=int, default=defaults.steady_call_count)
+    parser.add_argument("--recompile-limit", type=int, default=defaults.recompile_limit)
+    parser.add_argument("--seed", type=int, default=defaults.seed)
+    parser.add_argument("--json", action="store_true", help="print the whole answer as one object")
+
+
+def _shapes(chosen: argparse.Namespace) -> int:
+    if (chosen.recording is None) == (chosen.out is None):
+        raise SettingsError("Give a recording to tell about, or --out and a new folder to measure into.")
+    if chosen.out is not None:
+        make_recording(shapes_settings(chosen), chosen.out)
+    if chosen.out is not None and not chosen.json:
+        print(chosen.out)
+        return 0
+    _tell(chosen.recording or chosen.out, as_json=chosen.json)
+    return 0
+
+
+def _tell(folder: Path, *, as_json: bool) -> None:
+    """Prints what was found; the analysis is imported here, since a bare GPU machine has torch and numpy only."""
+    from explorer.shapes_answer import json_shapes, shapes_lines
+
+    if as_json:
+        json.dump(json_shapes(folder), sys.stdout, indent=1)
+        print()
+    else:
+        print(shapes_lines(folder))
+
+
+def shapes_settings(chosen: argparse.Namespace) -> ShapesSettings:
+    """The settings that the arguments mean; raises SettingsError for what cannot run."""
+    axis, sizes = SEQUENCES[chosen.sequence]
+    if chosen.sizes:
+        axis, sizes = chosen.axis or "batch", tuple(chosen.sizes)
+    dynamics = chosen.dynamic or [one for one in DYNAMICS if axis == "batch" or one != "buckets"]
+    return ShapesSettings.from_json(
+        {
+            "device": chosen.device or default_device(),
+            "dtype": chosen.dtype,
+            "subject": chosen.subject,
+            "model": chosen.model,
+            "axis": axis,
+            "sizes": sizes,
+            "dynamics": dynamics,
+            "scopes": chosen.scope,
+            "backend": "graphs_only" if chosen.graphs_only else "inductor",
+            "tries_warm": not chosen.no_warm,
+            "context_tokens": chosen.context,
+            "steady_call_count": chosen.steady_calls,
+            "recompile_limit": chosen.recompile_limit,
+            "seed": chosen.seed,
+        }
+    )

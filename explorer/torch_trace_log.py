@@ -1,0 +1,233 @@
+"""What does a TORCH_TRACE log say? Compilations, their guards, and graph breaks, without PyTorch.
+
+The log is text: a line of the glog manner ends in a JSON object, and where that has `has_payload`, the lines after it
+that begin with a tab are its payload. Only a few of its many records are read here; tlparse shows them all.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from types import MappingProxyType
+from typing import Any
+
+from explorer.shapes_results import CompiledEntry, GraphBreak, GuardGroup, Guards
+
+GUARD_TEXT_LIMIT = 30
+"""Guards of one group that are kept as text; the log has them all."""
+_GUARD_LENGTH = 240
+_RECORD = re.compile(r"^[VIWEC]\d{4} [\d:.]+ \d+ \S+:\d+\] (\{.*)$")
+_BREAK_PLACE = re.compile(r"^Graph break in user code at (.+):(\d+)$", re.MULTILINE)
+_BREAK_REASON = re.compile(r"^Graph Break Reason: (.*?)\n(?:User code traceback:|Traceback)", re.MULTILINE | re.DOTALL)
+_GUARD_LINE = re.compile(r"^[| ]*\+- ([A-Z_]+): (.*)$")
+_GROUPS: Mapping[str, GuardGroup] = MappingProxyType(
+    {
+        "GLOBAL_STATE": "global_state",
+        "TORCH_FUNCTION_MODE_STACK": "global_state",
+        "DEFAULT_DEVICE": "global_state",
+        "DETERMINISTIC_ALGORITHMS": "global_state",
+        "GRAD_MODE": "global_state",
+        "TENSOR_MATCH": "tensors",
+        "SHAPE_ENV": "shapes",
+        "SYMBOLIC_SHAPE_GUARD": "shapes",
+        "DIMENSION_DYNAMIC_MARKING_GUARD": "shapes",
+        "NO_TENSOR_ALIASING": "tensors",
+        "STORAGE_OVERLAPPING": "tensors",
+    }
+)
+_STAGE_FIELDS = (
+    "dynamo_cumulative_compile_time_us",
+    "aot_autograd_cumulative_compile_time_us",
+    "inductor_cumulative_compile_time_us",
+    "triton_compile_time_us",
+)
+
+
+@dataclass(frozen=True)
+class CompileLog:
+    """What one log says, in its order."""
+
+    entries: tuple[CompiledEntry, ...]
+    breaks: tuple[GraphBreak, ...]
+
+
+def read_log(text: str) -> CompileLog:
+    """The compilations and graph breaks in a log; lines that are no records are passed over."""
+    entries: list[CompiledEntry] = []
+    breaks: list[GraphBreak] = []
+    guards: dict[str, str] = {}
+    sizes: dict[str, dict[str, list[str]]] = {}
+    for record, payload in _records(text.splitlines()):
+        compile_id = f"{record.get('frame_id')}/{record.get('frame_compile_id')}"
+        if "compilation_metrics" in record:
+            entry = entry_of_metrics(record["compilation_metrics"])
+            entries.append(
+                replace(
+                    entry,
+                    guards=grouped_guards(guards.pop(entry.compile_id, "")),
+                    input_sizes=sizes.pop(entry.compile_id, {}),
+                )
+            )
+        elif "dynamo_cpp_guards_str" in record:
+            guards[compile_id] = payload
+        elif "dynamo_output_graph" in record:
+            sizes[compile_id] = _input_sizes(record["dynamo_output_graph"].get("sizes", {}))
+        elif record.get("artifact", {}).get("name") == "dynamo_graph_break_reason":
+            breaks.append(break_of(compile_id, payload))
+    return CompileLog(tuple(entries), tuple(breaks))
+
+
+def entry_of_metrics(metrics: Mapping[str, Any]) -> CompiledEntry:
+    """An entry from one of `torch._dynamo.utils.get_compilation_metrics()`, or from the log's copy of it."""
+    counted = {
+        kind: {
+            cache: count
+            for cache in ("inductor_fx_local", "aotautograd_local", "inductor_fx_remote", "aotautograd_remote")
+            if (count := metrics.get(f"{cache}_cache_{kind}_count"))
+        }
+        for kind in ("hit", "miss")
+    }
+    total_us = metrics.get("dynamo_cumulative_compile_time_us")
+    latency_us = metrics.get("guard_latency_us")
+    return CompiledEntry(
+        compile_id=str(metrics.get("compile_id")),
+        frame=str(metrics.get("co_name")),
+        file=short_path(str(metrics.get("co_filename") or "")),
+        line=metrics.get("co_firstlineno"),
+        guard_count=metrics.get("guard_count"),
+        guard_latency_ns=None if latency_us is None else int(latency_us * 1000),
+        recompile_reason=_clean_reason(metrics.get("recompile_reason")),
+        failure=_failure(metrics),
+        operator_count=metrics.get("graph_op_count"),
+        total_ns=None if total_us is None else int(total_us * 1000),
+        stage_ns=_exclusive_stages(metrics),
+        cache_hits=counted["hit"],
+        cache_misses=counted["miss"],
+        input_sizes=_input_sizes(_literal(metrics.get("graph_node_shapes"))),
+    )
+
+
+def grouped_guards(tree: str) -> list[Guards]:
+    """The leaves of Dynamo's guard tree by group, repeated texts once; empty for an empty tree."""
+    texts: dict[GuardGroup, list[str]] = {}
+    for line in tree.splitlines():
+        found = _GUARD_LINE.match(line)
+        if found and not found[2].startswith("source="):
+            text = re.split(r"\s+# ", found[2], maxsplit=1)[0].strip()
+            texts.setdefault(_group(found[1], text), []).append(f"{found[1]}: {text}"[:_GUARD_LENGTH])
+    return [
+        Guards(group=group, count=len(found_texts), texts=list(dict.fromkeys(found_texts))[:GUARD_TEXT_LIMIT])
+        for group, found_texts in texts.items()
+    ]
+
+
+def break_of(compile_id: str, payload: str) -> GraphBreak:
+    """A graph break from the text that Dynamo writes for it."""
+    place = _BREAK_PLACE.search(payload)
+    reason = _BREAK_REASON.search(payload)
+    said = [line.strip() for line in (reason[1] if reason else payload).splitlines() if line.strip()]
+    # The first line names the bytecode; the sentence about it follows.
+    sentence = next((line for line in said if not line.startswith("Encountered graph break")), said[0] if said else "")
+    return GraphBreak(
+        compile_id=compile_id,
+        reason=sentence,
+        file=short_path(place[1]) if place else "",
+        line=int(place[2]) if place else None,
+        source=_source_line(payload, place[1], place[2]) if place else "",
+    )
+
+
+def short_path(path: str) -> str:
+    """The last two parts of a path: enough to recognise a file, and nothing of the machine."""
+    return "/".join(PurePath(path).parts[-2:])
+
+
+def _records(lines: Iterable[str]) -> Iterator[tuple[dict[str, Any], str]]:
+    record: dict[str, Any] | None = None
+    payload: list[str] = []
+    for line in lines:
+        if line.startswith("\t"):
+            payload.append(line[1:])
+            continue
+        if record is not None:
+            yield record, "\n".join(payload)
+        record, payload = _record(line), []
+    if record is not None:
+        yield record, "\n".join(payload)
+
+
+def _record(line: str) -> dict[str, Any] | None:
+    found = _RECORD.match(line)
+    if not found:
+        return None
+    try:
+        record = json.loads(found[1])
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _exclusive_stages(metrics: Mapping[str, Any]) -> dict[str, int]:
+    """Each stage without those inside it: Dynamo calls AOTAutograd, which calls Inductor, which waits for kernels.
+
+    A stage that did not take place is 0; without Dynamo's own time nothing is known. A clock's rounding may let the
+    inner time exceed the outer one by a microsecond: the inner one counts.
+    """
+    if metrics.get(_STAGE_FIELDS[0]) is None:
+        return {}
+    inclusive = [int((metrics.get(name) or 0) * 1000) for name in _STAGE_FIELDS]
+    for at in range(2, -1, -1):
+        inclusive[at] = max(inclusive[at], inclusive[at + 1])
+    dynamo, aot, inductor, kernels = inclusive
+    return {"dynamo": dynamo - aot, "aot_autograd": aot - inductor, "inductor": inductor - kernels, "kernels": kernels}
+
+
+def _input_sizes(sizes: Any) -> dict[str, list[str]]:
+    """Sizes of a graph's inputs, which Dynamo names `l_...`; parameters of modules are left out."""
+    if not isinstance(sizes, Mapping):
+        return {}
+    return {
+        name: [str(size) for size in dims]
+        for name, dims in sizes.items()
+        if name.startswith("l_") and "_parameters_" not in name and "_buffers_" not in name
+    }
+
+
+def _literal(text: Any) -> Any:
+    try:
+        return ast.literal_eval(text) if isinstance(text, str) else None
+    except (ValueError, SyntaxError):
+        return None
+
+
+def _group(kind: str, text: str) -> GuardGroup:
+    if kind == "LAMBDA_GUARD" and (".size()[" in text or ".stride()[" in text):
+        return "shapes"
+    return _GROUPS.get(kind, "python_state")
+
+
+def _clean_reason(reason: Any) -> str:
+    """`0/0: self.pos == 0  # source …` → `0/0: self.pos == 0`: the guard without the place that asked for it."""
+    return re.split(r"\s+# ", _first_line(reason), maxsplit=1)[0].strip()
+
+
+def _failure(metrics: Mapping[str, Any]) -> str:
+    if not metrics.get("fail_type"):
+        return ""
+    return f"{metrics['fail_type']}: {_first_line(metrics.get('fail_reason'))}"
+
+
+def _first_line(text: Any) -> str:
+    return str(text).strip().splitlines()[0] if text else ""
+
+
+def _source_line(payload: str, file: str, line: str) -> str:
+    lines = payload.splitlines()
+    for at, said in enumerate(lines[:-1]):
+        if f'File "{file}", line {line}' in said:
+            return lines[at + 1].strip()
+    return ""
