@@ -19,7 +19,7 @@ import numpy as np
 
 from explorer.analysis.timeline_places import word_in
 from explorer.spans import NO_ROW
-from explorer.trace import Trace, values_or
+from explorer.trace import Trace, codes_and_words, values_or
 
 BYTES_OF_TYPE: Mapping[str, int] = MappingProxyType(
     {
@@ -71,7 +71,10 @@ class _Tensor:
 
 def moved_bytes(trace: Trace, operator: int) -> int | None:
     """Bytes that the one kernel of an operator must move at least, or None where that is not decided."""
-    if int((values_or(trace.work, "operator_row", NO_ROW) == operator).sum()) != 1:
+    kinds, words = codes_and_words(trace.work, "kind")
+    is_kernel = kinds == (words.index("kernel") if "kernel" in words else NO_ROW)
+    # A fill that clears the kernel's workspace first does not change what the kernel moves.
+    if int((is_kernel & (values_or(trace.work, "operator_row", NO_ROW) == operator)).sum()) != 1:
         return None
     return operator_bytes(trace, operator)
 
