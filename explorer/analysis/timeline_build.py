@@ -47,10 +47,6 @@ class Timeline:
     steps: tuple[Step, ...]
 
     @cached_property
-    def row_by_key(self) -> dict[str, Row]:
-        return {row.name.key: row for row in self.rows}
-
-    @cached_property
     def is_kernel(self) -> npt.NDArray[np.bool_]:
         """Which rows of the trace's work are kernels."""
         kinds, words = codes_and_words(self.trace.work, "kind")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.analysis.timeline_build import Timeline
-from explorer.analysis.timeline_rows import Row, TableName
+from explorer.analysis.timeline_rows import TableName
 from explorer.spans import NO_ROW
 from explorer.trace import Trace, codes_and_words, values
 
@@ -63,11 +63,3 @@ def enclosing(trace: Trace, kind: str, process: str, thread: str, time_ns: int) 
         around &= codes == (words.index(wanted) if wanted in words else NO_ROW)
     rows = np.flatnonzero(around)
     return word_in(trace, "annotations", "name", int(rows[-1])) if len(rows) else None
-
-
-def row_of_name(timeline: Timeline, key: str) -> tuple[int, Row]:
-    """The position and the row of that key; a KeyError is our own bug."""
-    for index, row in enumerate(timeline.rows):
-        if row.name.key == key:
-            return index, row
-    raise KeyError(key)

@@ -81,21 +81,6 @@ class Row:
         last = int(np.searchsorted(self.start_ns, end_ns, side="left"))
         return min(first, last), last
 
-    def busy_ns(self, start_ns: int, end_ns: int) -> int:
-        """Length of the union of the row's events inside `[start_ns, end_ns)`."""
-        return max(self._busy_before(end_ns) - self._busy_before(start_ns), 0)
-
-    def _busy_before(self, time_ns: int) -> int:
-        index = int(np.searchsorted(self.start_ns, time_ns, side="left"))
-        if index == 0:
-            return 0
-        chunk = index // CHUNK * CHUNK
-        tail = slice(chunk, index)
-        earlier = reach_before(self.reach_ns, chunk, index)
-        own = int(own_time(self.start_ns[tail], self.end_ns[tail], earlier).sum())
-        overhang = max(int(self.reach_ns[index - 1]) - time_ns, 0)
-        return int(self.sums.at_chunk[chunk // CHUNK].sum()) + own - overhang
-
     @property
     def size_bytes(self) -> int:
         """Bytes of this row's own arrays; views of the trace's columns count nothing."""

@@ -85,16 +85,6 @@ def test_exactly_the_wide_events_are_rectangles(events: list[tuple[int, int, int
     assert drawn.event.tolist() == wide
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.lists(event, max_size=150), st.integers(-20, 340), st.integers(0, 340))
-def test_busy_time_between_two_times_is_the_length_of_the_union(
-    events: list[tuple[int, int, int]], start: int, length: int
-) -> None:
-    row = row_of(events)
-    seen = {time for begin, end, _ in events for time in range(begin, end) if start <= time < start + length}
-    assert row.busy_ns(start, start + length) == len(seen)
-
-
 def test_long_sums_agree_with_short_ones() -> None:
     # 50,000 events seen through few pixels take the path over kept sums, one pixel at a time the other.
     random = np.random.default_rng(1)

@@ -17,17 +17,3 @@ export function fill(parent, ...children) {
   parent.replaceChildren(...children.filter((child) => child !== null && child !== undefined));
   return parent;
 }
-
-const SVG = "http://www.w3.org/2000/svg";
-
-/** A small line icon of one path in a 16 × 16 box. */
-export function icon(path) {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", "0 0 16 16");
-  svg.setAttribute("class", "tl-icon");
-  svg.setAttribute("aria-hidden", "true");
-  const line = document.createElementNS(SVG, "path");
-  line.setAttribute("d", path);
-  svg.append(line);
-  return svg;
-}
