@@ -92,7 +92,7 @@ class Attention(nn.Module):
 
     def read(self, q_BLHD: torch.Tensor, k_BLKD: torch.Tensor, v_BLKD: torch.Tensor, step: StepInputs) -> torch.Tensor:
         """Attention BLHD of the new queries: over the cache in decode, over the new keys and values in prefill."""
-        is_prefill = q_BLHD.shape[1] > 1
+        is_prefill = True if q_BLHD.shape[1] > 1 else False  # noqa: SIM210  # bool() stays open under torch.compile
         if not is_prefill:
             k_BLKD = self._cached(self.k_cache_CKD, q_BLHD.shape[0], step.read_tokens)
             v_BLKD = self._cached(self.v_cache_CKD, q_BLHD.shape[0], step.read_tokens)
