@@ -20,11 +20,12 @@ from explorer.ingest.tokens import (
     WordCodes,
     codes_column,
     floats_column,
-    integers_column,
+    ids_column,
     label,
     name,
     raw_text,
     sizes,
+    sizes_column,
     stream,
     ticks_column,
 )
@@ -121,8 +122,8 @@ class DocumentBuilder:
         return {
             "name": codes_column(codes.names, [event.name for event in events]),
             "process": codes_column(codes.labels, [event.pid for event in events]),
-            "correlation": integers_column([one.correlation for one in arguments], words),
-            "external_id": integers_column(external, words),
+            "correlation": ids_column([one.correlation for one in arguments], words),
+            "external_id": ids_column(external, words),
         }
 
     def _host_columns(self, events: list[Event], kinds: list[int]) -> _Columns:
@@ -142,7 +143,7 @@ class DocumentBuilder:
     def _work_columns(self, events: list[Event], kinds: list[int]) -> _Columns:
         events, columns = self._timed(events, kinds)
         arguments = [event.args or _NO_ARGUMENTS for event in events]
-        codes, words = self._codes, self._codes.words
+        codes = self._codes
         return {
             **columns,
             **self._common(events, arguments),
@@ -151,9 +152,9 @@ class DocumentBuilder:
             "grid": _raw_column(codes.sizes, [one.grid for one in arguments]),
             "block": _raw_column(codes.sizes, [one.block for one in arguments]),
             "communicator": _raw_column(codes.raw, [one.communicator for one in arguments]),
-            "registers_per_thread": integers_column([one.registers for one in arguments], words),
-            "shared_memory_bytes": integers_column([one.shared_memory for one in arguments], words),
-            "copied_bytes": integers_column([one.copied_bytes for one in arguments], words),
+            "registers_per_thread": sizes_column([one.registers for one in arguments]),
+            "shared_memory_bytes": sizes_column([one.shared_memory for one in arguments]),
+            "copied_bytes": sizes_column([one.copied_bytes for one in arguments]),
             "occupancy_percent": floats_column([one.occupancy for one in arguments]),
         }
 

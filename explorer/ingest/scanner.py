@@ -16,11 +16,8 @@ from explorer.ingest.event_scan import (
     CAT,
     COMMUNICATOR,
     COPIED_BYTES,
-    CORRELATION,
     DEVICE,
     DUR,
-    EXTERNAL_ID,
-    EXTERNAL_ID_2021,
     GRID,
     INPUT_DIMS,
     INPUT_STRIDES,
@@ -36,15 +33,12 @@ from explorer.ingest.event_scan import (
     STREAM,
     TID,
     TS,
-    UNREADABLE,
     parse_float,
-    parse_integer,
-    parse_ticks,
     scan_event,
 )
 from explorer.ingest.interning import FULL, code_of_token
-from explorer.ingest.json_scan import BACKSLASH, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, skip_space
-from explorer.ingest.memory import compiled, load_byte, load_long, store_byte, store_code, store_double, store_long
+from explorer.ingest.json_scan import CLOSE_BRACKET, COMMA, OPEN_BRACE, QUOTE, skip_space
+from explorer.ingest.memory import compiled, load_byte, load_long, store_byte, store_double, store_long
 from explorer.ingest.rows import (
     CATEGORY_COUNTS,
     HOST_CODES_AT,
@@ -66,86 +60,23 @@ from explorer.ingest.rows import (
     WORK_KINDS,
     WORK_LONGS_AT,
 )
+from explorer.ingest.writing import (
+    LONG_COLUMN,
+    OK,
+    is_null,
+    is_odd_label,
+    write_common,
+    write_integer,
+    write_label,
+    write_token,
+)
 
 MORE_TEXT, LIST_CLOSED, ROWS_FULL, TOKENS_FULL, NEW_CATEGORY, REFUSED = 0, 1, 2, 3, 4, 5
 """Why a scan returned. After ROWS_FULL, TOKENS_FULL and NEW_CATEGORY it goes on with the same event."""
 
 _COMPLETE, _METADATA, _BEGIN, _END = 88, 77, 66, 69
-_OK = 0
-_CODE_COLUMN, _LONG_COLUMN = 4 * ROW_ROOM, 8 * ROW_ROOM
-
-
-@compiled
-def _is_null(spans: Longs, key: int) -> bool:
-    """Whether a value is absent, null or the empty string."""
-    start = spans[2 * key]
-    return start == 0 or load_byte(start) == 110 or (spans[2 * key + 1] == start + 2 and load_byte(start) == QUOTE)
-
-
-@compiled
-def _write_token(spans: Longs, key: int, tokens: int, place: int) -> int:
-    """Writes the code of a value as it stands, −1 for an absent or empty one; FULL when there is no room."""
-    if _is_null(spans, key):
-        store_code(place, -1)
-        return _OK
-    start = spans[2 * key]
-    code = code_of_token(start, spans[2 * key + 1] - start, tokens)
-    store_code(place, code)
-    return code if code == FULL else _OK
-
-
-@compiled
-def _write_label(spans: Longs, key: int, tokens: int, place: int) -> int:
-    """As _write_token, for a process, thread, device or stream: the same as a number and as a string."""
-    start, end = spans[2 * key], spans[2 * key + 1]
-    if start != 0 and load_byte(start) == QUOTE:
-        start, end = start + 1, end - 1
-    elif start != 0 and load_byte(start) == 110:
-        end = start
-    if end == start:
-        store_code(place, -1)
-        return _OK
-    code = code_of_token(start, end - start, tokens)
-    store_code(place, code)
-    return code if code == FULL else _OK
-
-
-@compiled
-def _is_odd_label(spans: Longs, key: int) -> bool:
-    """Whether a process, thread, device or stream is no plain number or string."""
-    start, end = spans[2 * key], spans[2 * key + 1]
-    if start == 0:
-        return False
-    first = load_byte(start)
-    if first in (OPEN_BRACE, OPEN_BRACKET):
-        return True
-    for place in range(start + 1, end - 1):
-        byte = load_byte(place)
-        if byte in (BACKSLASH, QUOTE):
-            return True
-    return False
-
-
-@compiled
-def _write_integer(spans: Longs, key: int, place: int) -> bool:
-    value = parse_integer(spans[2 * key], spans[2 * key + 1])
-    store_long(place, value)
-    return value != UNREADABLE
-
-
-@compiled
-def _write_common(spans: Longs, place: int) -> bool:
-    """Start, end, correlation and external id; False for what the tolerant reader has to decide."""
-    start = parse_ticks(spans[2 * TS], spans[2 * TS + 1])
-    duration = parse_ticks(spans[2 * DUR], spans[2 * DUR + 1])
-    if start == UNREADABLE or duration < 0:
-        return False
-    store_long(place, start)
-    store_long(place + _LONG_COLUMN, start + duration)
-    key = EXTERNAL_ID if spans[2 * EXTERNAL_ID] != 0 else EXTERNAL_ID_2021
-    return _write_integer(spans, CORRELATION, place + 2 * _LONG_COLUMN) and _write_integer(
-        spans, key, place + 3 * _LONG_COLUMN
-    )
+_CODE_COLUMN = 4 * ROW_ROOM
+"""Bytes from one column of codes to the next."""
 
 
 @compiled
@@ -154,20 +85,20 @@ def _add_host(spans: Longs, kind: int, tokens: int, rows: int) -> int:
     if row == ROW_ROOM:
         return ROWS_FULL
     codes = load_long(rows + HOST_CODES_AT) + 4 * row
-    full = _write_token(spans, NAME, tokens, codes)
-    full |= _write_label(spans, PID, tokens, codes + _CODE_COLUMN)
-    full |= _write_label(spans, TID, tokens, codes + 2 * _CODE_COLUMN)
-    full |= _write_token(spans, INPUT_DIMS, tokens, codes + 3 * _CODE_COLUMN)
-    full |= _write_token(spans, INPUT_STRIDES, tokens, codes + 4 * _CODE_COLUMN)
-    full |= _write_token(spans, INPUT_TYPES, tokens, codes + 5 * _CODE_COLUMN)
-    full |= _write_token(spans, KERNEL_FILE, tokens, codes + 6 * _CODE_COLUMN)
-    if full != _OK:
+    full = write_token(spans, NAME, tokens, codes)
+    full |= write_label(spans, PID, tokens, codes + _CODE_COLUMN)
+    full |= write_label(spans, TID, tokens, codes + 2 * _CODE_COLUMN)
+    full |= write_token(spans, INPUT_DIMS, tokens, codes + 3 * _CODE_COLUMN)
+    full |= write_token(spans, INPUT_STRIDES, tokens, codes + 4 * _CODE_COLUMN)
+    full |= write_token(spans, INPUT_TYPES, tokens, codes + 5 * _CODE_COLUMN)
+    full |= write_token(spans, KERNEL_FILE, tokens, codes + 6 * _CODE_COLUMN)
+    if full != OK:
         return TOKENS_FULL
     store_byte(load_long(rows + HOST_KINDS) + row, kind)
-    if not _write_common(spans, load_long(rows + HOST_LONGS_AT) + 8 * row):
+    if not write_common(spans, load_long(rows + HOST_LONGS_AT) + 8 * row):
         return REFUSED
     store_long(rows + HOST_COUNT, row + 1)
-    return _OK
+    return OK
 
 
 @compiled
@@ -175,34 +106,34 @@ def _add_work(spans: Longs, kind: int, tokens: int, rows: int) -> int:
     row = load_long(rows + WORK_COUNT)
     if row == ROW_ROOM:
         return ROWS_FULL
-    if _is_odd_label(spans, DEVICE) or _is_odd_label(spans, STREAM) or _is_odd_label(spans, QUEUE):
+    if is_odd_label(spans, DEVICE) or is_odd_label(spans, STREAM) or is_odd_label(spans, QUEUE):
         return REFUSED
     for key in (DEVICE, STREAM, QUEUE):
-        if spans[2 * key] != 0 and _is_null(spans, key):
+        if spans[2 * key] != 0 and is_null(spans, key):
             return REFUSED
     codes = load_long(rows + WORK_CODES_AT) + 4 * row
     queue = QUEUE if spans[2 * QUEUE] != 0 else TID
-    full = _write_token(spans, NAME, tokens, codes)
-    full |= _write_label(spans, PID, tokens, codes + _CODE_COLUMN)
-    full |= _write_label(spans, DEVICE if spans[2 * DEVICE] != 0 else PID, tokens, codes + 2 * _CODE_COLUMN)
-    full |= _write_label(spans, STREAM if spans[2 * STREAM] != 0 else queue, tokens, codes + 3 * _CODE_COLUMN)
-    full |= _write_token(spans, GRID, tokens, codes + 4 * _CODE_COLUMN)
-    full |= _write_token(spans, BLOCK, tokens, codes + 5 * _CODE_COLUMN)
-    full |= _write_label(spans, COMMUNICATOR, tokens, codes + 6 * _CODE_COLUMN)
-    if full != _OK:
+    full = write_token(spans, NAME, tokens, codes)
+    full |= write_label(spans, PID, tokens, codes + _CODE_COLUMN)
+    full |= write_label(spans, DEVICE if spans[2 * DEVICE] != 0 else PID, tokens, codes + 2 * _CODE_COLUMN)
+    full |= write_label(spans, STREAM if spans[2 * STREAM] != 0 else queue, tokens, codes + 3 * _CODE_COLUMN)
+    full |= write_token(spans, GRID, tokens, codes + 4 * _CODE_COLUMN)
+    full |= write_token(spans, BLOCK, tokens, codes + 5 * _CODE_COLUMN)
+    full |= write_label(spans, COMMUNICATOR, tokens, codes + 6 * _CODE_COLUMN)
+    if full != OK:
         return TOKENS_FULL
     store_byte(load_long(rows + WORK_KINDS) + row, kind)
     longs = load_long(rows + WORK_LONGS_AT) + 8 * row
-    is_plain = _write_common(spans, longs)
-    is_plain &= _write_integer(spans, REGISTERS, longs + 4 * _LONG_COLUMN)
-    is_plain &= _write_integer(spans, SHARED_MEMORY, longs + 5 * _LONG_COLUMN)
-    is_plain &= _write_integer(spans, COPIED_BYTES, longs + 6 * _LONG_COLUMN)
+    is_plain = write_common(spans, longs)
+    is_plain &= write_integer(spans, REGISTERS, longs + 4 * LONG_COLUMN)
+    is_plain &= write_integer(spans, SHARED_MEMORY, longs + 5 * LONG_COLUMN)
+    is_plain &= write_integer(spans, COPIED_BYTES, longs + 6 * LONG_COLUMN)
     occupancy = parse_float(spans[2 * OCCUPANCY], spans[2 * OCCUPANCY + 1])
     if not is_plain or occupancy == np.inf:
         return REFUSED
     store_double(load_long(rows + OCCUPANCY_AT) + 8 * row, occupancy)
     store_long(rows + WORK_COUNT, row + 1)
-    return _OK
+    return OK
 
 
 @compiled
@@ -214,7 +145,7 @@ def _add_metadata(event: int, behind: int, rows: int) -> int:
     store_long(place, event)
     store_long(place + 8, behind)
     store_long(rows + METADATA_COUNT, row + 1)
-    return _OK
+    return OK
 
 
 @compiled
@@ -238,14 +169,14 @@ def _is_complete(spans: Longs) -> bool:
     """Whether an event has a time, a duration, a name and a plain process and thread."""
     if spans[2 * TS] == 0 or spans[2 * DUR] == 0:
         return False
-    if _is_null(spans, NAME) or _is_null(spans, PID) or _is_null(spans, TID):
+    if is_null(spans, NAME) or is_null(spans, PID) or is_null(spans, TID):
         return False
-    return not (_is_odd_label(spans, PID) or _is_odd_label(spans, TID))
+    return not (is_odd_label(spans, PID) or is_odd_label(spans, TID))
 
 
 @compiled
 def _add_event(event: int, behind: int, spans: Longs, tokens: int, rows: int) -> int:
-    """Writes the event's row, if any table takes it; a status of those above, _OK when it is done."""
+    """Writes the event's row, if any table takes it; a status of those above, OK when it is done."""
     letter = _phase(spans)
     if letter == 0:
         return REFUSED
@@ -260,7 +191,7 @@ def _add_event(event: int, behind: int, spans: Longs, tokens: int, rows: int) ->
     if kind == UNRESOLVED:
         store_long(rows + UNKNOWN_CATEGORY, category)
         return NEW_CATEGORY
-    status = _OK
+    status = OK
     if letter == _COMPLETE and kind != NOT_KEPT:
         if not _is_complete(spans):
             return REFUSED
@@ -270,7 +201,7 @@ def _add_event(event: int, behind: int, spans: Longs, tokens: int, rows: int) ->
             status = _add_work(spans, kind, tokens, rows)
     elif letter == _METADATA:
         status = _add_metadata(event, behind, rows)
-    if status == _OK:
+    if status == OK:
         count = load_long(rows + CATEGORY_COUNTS) + 8 * category
         store_long(count, load_long(count) + 1)
     return status
@@ -302,6 +233,6 @@ def scan_block(address: int, end: int, is_first: bool, spans: Longs, tokens: int
         if behind < 0:
             return (MORE_TEXT if -behind >= end else REFUSED), address, is_first
         status = _add_event(here, behind, spans, tokens, rows)
-        if status != _OK:
+        if status != OK:
             return status, address, is_first
         address, is_first = behind, False

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.ingest.columns import ABSENT
+from explorer.ingest.columns import ABSENT, Codes
+from explorer.spans import distinct_rows
 
 Column = npt.NDArray[Any] | tuple[npt.NDArray[np.int32], Sequence[str]]
 """Numbers (ABSENT or NaN is null), row numbers (−1 is null), or codes (−1 is null) with their words."""
@@ -32,6 +33,8 @@ def _array(field: pa.Field, column: Column | None, length: int) -> pa.Array:
         return pa.nulls(length, field.type)
     if isinstance(column, tuple):
         return _words(*column)
+    if field.nullable and pa.types.is_int32(field.type):  # nothing of that kind is as large as that
+        column = np.where(np.abs(column) < 1 << 31, column, ABSENT)
     missing = _missing(field, column)
     return pa.array(column, field.type, mask=missing if missing is not None and missing.any() else None)
 
@@ -56,3 +59,23 @@ def _words(codes: npt.NDArray[np.int32], words: Sequence[str]) -> pa.Array:
     mask = codes < 0
     indices = pa.array(new_code[codes], pa.int32(), mask=mask if mask.any() else None)
     return pa.DictionaryArray.from_arrays(indices, pa.array(list(position_of_text), pa.string()))
+
+
+def per_word(
+    codes: Codes,
+    words: Sequence[str],
+    answer: Callable[[str], str],
+    override: tuple[npt.NDArray[np.bool_], str] | None = None,
+) -> tuple[Codes, list[str]]:
+    """The answer for each row, asked once a distinct word; `override` sets rows to a fixed answer."""
+    used = distinct_rows(codes).tolist()
+    answers = {code: answer(words[code]) for code in used}
+    answers[-1] = answer("")
+    distinct = sorted({*answers.values(), *([override[1]] if override else [])})
+    lookup = np.zeros(len(words) + 1, np.int32)
+    for code, text in answers.items():
+        lookup[code] = distinct.index(text)
+    chosen = lookup[codes]
+    if override is not None:
+        chosen = np.where(override[0], np.int32(distinct.index(override[1])), chosen)
+    return chosen.astype(np.int32), distinct

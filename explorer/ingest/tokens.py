@@ -125,8 +125,14 @@ def _ticks(value: int | float | str | None) -> int | None:
     )
 
 
-def integers_column(values: Sequence[int | None], words: WordCodes) -> Longs:
-    """The numbers, ABSENT for None. One beyond 62 bits becomes a code of its own: still one identity."""
+def sizes_column(values: Sequence[int | None]) -> Longs:
+    """The numbers, ABSENT for None and for those that no size can be."""
+    usable = [ABSENT if value is None or abs(value) >= _INTEGER_LIMIT else value for value in values]
+    return np.array(usable, np.int64)
+
+
+def ids_column(values: Sequence[int | None], words: WordCodes) -> Longs:
+    """The ids, ABSENT for None. One beyond 62 bits becomes a code of its own: still one identity."""
     try:
         found = np.array([ABSENT if value is None else value for value in values], np.int64)
         is_usual = bool((np.abs(found[found != ABSENT]) < _INTEGER_LIMIT).all())

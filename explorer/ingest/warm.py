@@ -14,7 +14,17 @@ from pathlib import Path
 
 from explorer.ingest.places import machine_code_base
 
-COMPILED_SOURCES = ("memory", "json_scan", "interning", "event_scan", "scanner", "rows", "categories", "columns")
+COMPILED_SOURCES = (
+    "memory",
+    "json_scan",
+    "interning",
+    "event_scan",
+    "scanner",
+    "writing",
+    "rows",
+    "categories",
+    "columns",
+)
 _READY, _CLAIM = "ready", "claimed"
 _STALE_S = 300
 

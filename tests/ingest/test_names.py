@@ -10,7 +10,7 @@ import pytest
 from explorer.analysis.kernels import kernel_report
 from explorer.ingest.calls import call_kind
 from explorer.ingest.families import kernel_family, operator_family
-from explorer.ingest.link import is_compile_event
+from explorer.ingest.hosts import is_compile_event
 from explorer.ingest.marks import Mark, mark_of, step_source
 from explorer.ingest.words import readable
 from explorer.trace import Trace

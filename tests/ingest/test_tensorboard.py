@@ -19,8 +19,10 @@ import pytest
 
 from explorer.analysis.second_opinion import beside
 from explorer.errors import TraceError
-from explorer.ingest import read_trace, second_opinion, write_tensorboard_folder
+from explorer.ingest import read_trace
 from explorer.ingest.chrome_events import document_texts
+from explorer.ingest.tb_profiler import second_opinion
+from explorer.ingest.tensorboard import write_tensorboard_folder
 from tests.drawing import draw, drawn_document
 from tests.reading import trace_of_bytes
 from tests.shared import SHARED, needs_shared

@@ -108,3 +108,10 @@ def test_document_without_events_beside_one_with_events_is_left_out() -> None:
     trace = trace_of_bytes(json.dumps({"traceEvents": [kernel()]}).encode() + b'\n{"model": "tiny"}')
 
     assert len(trace.work) == 1
+
+
+def test_size_that_no_column_holds_is_missing() -> None:
+    trace = trace_of_events([kernel(args={"registers per thread": 2**40, "bytes": 2**80})])
+
+    assert trace.work["registers_per_thread"].to_pylist() == [None]
+    assert trace.work["copied_bytes"].to_pylist() == [None]

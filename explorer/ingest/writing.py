@@ -1,0 +1,96 @@
+"""How does one value of an event get into its place in a column? Compiled; what is unusual is reported, not guessed."""
+
+from __future__ import annotations
+
+from explorer.ingest.columns import Longs
+from explorer.ingest.event_scan import (
+    CORRELATION,
+    DUR,
+    EXTERNAL_ID,
+    EXTERNAL_ID_2021,
+    TS,
+    UNREADABLE,
+    parse_integer,
+    parse_ticks,
+)
+from explorer.ingest.interning import FULL, code_of_token
+from explorer.ingest.json_scan import BACKSLASH, OPEN_BRACE, OPEN_BRACKET, QUOTE
+from explorer.ingest.memory import compiled, load_byte, store_code, store_long
+from explorer.ingest.rows import ROW_ROOM
+
+OK = 0
+LONG_COLUMN = 8 * ROW_ROOM
+"""Bytes from one column of numbers to the next."""
+
+
+@compiled
+def is_null(spans: Longs, key: int) -> bool:
+    """Whether a value is absent, null or the empty string."""
+    start = spans[2 * key]
+    return start == 0 or load_byte(start) == 110 or (spans[2 * key + 1] == start + 2 and load_byte(start) == QUOTE)
+
+
+@compiled
+def write_token(spans: Longs, key: int, tokens: int, place: int) -> int:
+    """Writes the code of a value as it stands, −1 for an absent or empty one; FULL when there is no room."""
+    if is_null(spans, key):
+        store_code(place, -1)
+        return OK
+    start = spans[2 * key]
+    code = code_of_token(start, spans[2 * key + 1] - start, tokens)
+    store_code(place, code)
+    return code if code == FULL else OK
+
+
+@compiled
+def write_label(spans: Longs, key: int, tokens: int, place: int) -> int:
+    """As _write_token, for a process, thread, device or stream: the same as a number and as a string."""
+    start, end = spans[2 * key], spans[2 * key + 1]
+    if start != 0 and load_byte(start) == QUOTE:
+        start, end = start + 1, end - 1
+    elif start != 0 and load_byte(start) == 110:
+        end = start
+    if end == start:
+        store_code(place, -1)
+        return OK
+    code = code_of_token(start, end - start, tokens)
+    store_code(place, code)
+    return code if code == FULL else OK
+
+
+@compiled
+def is_odd_label(spans: Longs, key: int) -> bool:
+    """Whether a process, thread, device or stream is no plain number or string."""
+    start, end = spans[2 * key], spans[2 * key + 1]
+    if start == 0:
+        return False
+    first = load_byte(start)
+    if first in (OPEN_BRACE, OPEN_BRACKET):
+        return True
+    for place in range(start + 1, end - 1):
+        byte = load_byte(place)
+        if byte in (BACKSLASH, QUOTE):
+            return True
+    return False
+
+
+@compiled
+def write_integer(spans: Longs, key: int, place: int) -> bool:
+    value = parse_integer(spans[2 * key], spans[2 * key + 1])
+    store_long(place, value)
+    return value != UNREADABLE
+
+
+@compiled
+def write_common(spans: Longs, place: int) -> bool:
+    """Start, end, correlation and external id; False for what the tolerant reader has to decide."""
+    start = parse_ticks(spans[2 * TS], spans[2 * TS + 1])
+    duration = parse_ticks(spans[2 * DUR], spans[2 * DUR + 1])
+    if start == UNREADABLE or duration < 0:
+        return False
+    store_long(place, start)
+    store_long(place + LONG_COLUMN, start + duration)
+    key = EXTERNAL_ID if spans[2 * EXTERNAL_ID] != 0 else EXTERNAL_ID_2021
+    return write_integer(spans, CORRELATION, place + 2 * LONG_COLUMN) and write_integer(
+        spans, key, place + 3 * LONG_COLUMN
+    )
