@@ -43,13 +43,13 @@ class FoldedGroup:
 
     @property
     def place(self) -> str:
-        """`28 layers`, `layer 0`, `outside the layers`, or how often it comes where nothing marks layers."""
+        """`28 layers`, `layer 0`, `outside layers`, or how often it comes where nothing marks layers."""
         layers = {member.layer for member in self.members} - {None}
         if len(layers) > 1:
             return f"{len(layers)} layers"
         if layers:
             return f"layer {next(iter(layers))}"
-        return "outside the layers" if len(self.members) == 1 else f"{len(self.members)} times"
+        return "outside layers" if len(self.members) == 1 else f"{len(self.members)} times"
 
     def kernels(self, side: str) -> tuple[Kernel, ...]:
         """All kernels of side `eager` or `compiled`."""
@@ -86,7 +86,20 @@ def fold(groups: Sequence[Group]) -> list[FoldedGroup]:
     return [FoldedGroup(tuple(members)) for members in found.values()]
 
 
+@dataclass(frozen=True)
+class Fusion:
+    """The whole answer about a pair: its numbers, and the folded groups that they are of."""
+
+    report: Report
+    folded: tuple[FoldedGroup, ...]
+
+
 def fusion_report(eager: StepKernels, compiled: StepKernels, ceiling_bytes_per_s: float | None = None) -> Report:
+    """The report of `fusion`."""
+    return fusion(eager, compiled, ceiling_bytes_per_s).report
+
+
+def fusion(eager: StepKernels, compiled: StepKernels, ceiling_bytes_per_s: float | None = None) -> Fusion:
     """The ledger of two steps; table `ledger` has one row a folded group, `groups` one a group.
 
     Metrics: both steps and their change, the groups', the gaps' and the remainder's part of it (they add up), launches
@@ -101,7 +114,8 @@ def fusion_report(eager: StepKernels, compiled: StepKernels, ceiling_bytes_per_s
         _groups_table(groups),
     )
     window = f"{eager.window} and {compiled.window}, each the first of its trace"
-    return Report(QUESTION, window, _metrics(groups, eager, compiled), tables, _notes(eager, compiled, ledger))
+    report = Report(QUESTION, window, _metrics(groups, eager, compiled), tables, _notes(eager, compiled, ledger))
+    return Fusion(report, tuple(folded))
 
 
 def headline(report: Report) -> str:

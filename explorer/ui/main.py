@@ -19,6 +19,7 @@ def main() -> None:
             st.Page("screens/run.py", title="Run", url_path="run"),
             st.Page("screens/timeline.py", title="Timeline", url_path="timeline"),
             st.Page("screens/gaps.py", title="Gaps", url_path="gaps"),
+            st.Page("screens/fusion.py", title="Fusion", url_path="fusion"),
             st.Page("screens/buckets.py", title="Buckets", url_path="buckets"),
             st.Page("screens/attention.py", title="Attention", url_path="attention"),
             st.Page("screens/library.py", title="Library", url_path="library"),

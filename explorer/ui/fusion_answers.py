@@ -1,0 +1,94 @@
+"""What has already been found out for the Fusion page? Every pair compared once, every gallery read once a server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from explorer.analysis.fusion import Fusion, fusion
+from explorer.analysis.fusion_kernels import StepKernels, step_kernels
+from explorer.errors import TraceError
+from explorer.gallery_results import GalleryResults, results_from_json
+from explorer.recording import Facts, Recording
+from explorer.trace import Trace
+from explorer.ui.answers import trace_of
+from explorer.ui.experiment_sources import ExperimentSource
+from explorer.ui.sources import Source
+
+_LIMIT = 24
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two sources put in order: `eager` ran fewer generated kernels than `compiled`."""
+
+    eager: Source
+    compiled: Source
+    answer: Fusion
+    ceiling_bytes_per_s: float | None
+    is_swapped: bool
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether either side ran a kernel that Inductor wrote."""
+        kernels = [kernel for one in self.answer.folded for kernel in one.kernels("compiled")]
+        return any(kernel.words is not None for kernel in kernels)
+
+
+def open_pair(a: Source, b: Source) -> Pair:
+    """The answer about two sources; raises TraceError where one has no trace or no work."""
+    step_a, step_b = _step_of(a), _step_of(b)
+    is_swapped = step_a.generated_count > step_b.generated_count
+    eager, compiled = (b, a) if is_swapped else (a, b)
+    steps = (step_b, step_a) if is_swapped else (step_a, step_b)
+    ceiling = _ceiling(eager.facts) or _ceiling(compiled.facts)
+    answer = _fusion(f"{eager.stamp} {compiled.stamp}", ceiling, *steps)
+    return Pair(eager, compiled, answer, ceiling, is_swapped)
+
+
+def _step_of(source: Source) -> StepKernels:
+    step = _step(source.stamp, trace_of(source))
+    if step is None:
+        raise TraceError(f"{source.title} has neither GPU work nor operators, so there is no step to compare.")
+    return step
+
+
+def _ceiling(facts: Facts | None) -> float | None:
+    """The copy bandwidth that the recording's own calibration measured: half reading, half writing, as fusion does."""
+    return facts.calibration.copy_bandwidth_bytes_per_s if facts and facts.calibration else None
+
+
+@dataclass(frozen=True)
+class OpenGallery:
+    """A gallery that has been read."""
+
+    source: ExperimentSource
+    facts: Facts
+    results: GalleryResults
+
+
+def open_gallery(source: ExperimentSource) -> OpenGallery:
+    """The gallery behind a source; raises RecordingError when its files are missing or malformed."""
+    facts, results = _gallery(str(source.folder), source.stamp)
+    return OpenGallery(source, facts, results)
+
+
+@st.cache_resource(show_spinner=False, max_entries=_LIMIT)
+def _step(stamp: str, _trace: Trace) -> StepKernels | None:
+    del stamp  # only part of the cache's key
+    return step_kernels(_trace)
+
+
+@st.cache_resource(show_spinner="Matching kernels", max_entries=_LIMIT)
+def _fusion(stamp: str, ceiling: float | None, _eager: StepKernels, _compiled: StepKernels) -> Fusion:
+    del stamp
+    return fusion(_eager, _compiled, ceiling)
+
+
+@st.cache_resource(show_spinner=False, max_entries=_LIMIT)
+def _gallery(folder: str, stamp: str) -> tuple[Facts, GalleryResults]:
+    del stamp
+    recording = Recording(Path(folder))
+    return recording.facts_so_far(), results_from_json(recording.results())

@@ -1,0 +1,96 @@
+"""One expression of a gallery on the page: source and generated code, ribbons, tensors, times."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.analysis.fusion_gallery import gallery_groups, gallery_headline, gallery_report
+from explorer.charts.fusion import ribbons, traffic_tiles
+from explorer.gallery_results import ExpressionResult
+from explorer.report import Report
+from explorer.ui import pieces
+from explorer.ui.copying import copy_text
+from explorer.ui.figures import draw_figure
+from explorer.ui.fusion_answers import OpenGallery
+from explorer.ui.fusion_pictures import GALLERY_COLUMNS, gallery_ribbons, traffic_rows
+from explorer.units import exact, text
+
+_CODE_PX = 420
+
+
+def draw_expression(gallery: OpenGallery) -> None:
+    """Draws the expression that the picker names, the first at first."""
+    named = {one.name: one for one in gallery.results.expressions}
+    if not named:
+        pieces.box("This gallery is empty", ["It ended before its first expression. Record it again."], loud=True)
+        return
+    picked = st.selectbox(
+        "Expression", list(named), format_func=lambda name: named[name].title, key="fusion_expression", width=420
+    )
+    result = named[picked]
+    report = gallery_report(result, gallery.facts.calibration)
+    pieces.finding(gallery_headline(result, report), " ".join((", ".join(result.inputs) + ".", *report.notes)))
+    pieces.cards(_cards(report))
+    groups = gallery_groups(result)
+    theme = pieces.current_theme()
+    if result.computing_operators:
+        pieces.part_title("From source to kernels", "by Inductor's own provenance: certain")
+        nodes, links = gallery_ribbons(result, groups)
+        draw_figure(
+            ribbons(nodes, links, GALLERY_COLUMNS, theme), key="fusion_ribbons", alt=gallery_headline(result, report)
+        )
+    _draw_code(result)
+    if result.computing_operators:
+        pieces.part_title("Through memory", "each operator reads (R) and writes (W) whole tensors; t are temporaries")
+        draw_figure(
+            traffic_tiles(traffic_rows(result, groups), theme),
+            key="fusion_tiles",
+            alt=f"{result.temporary_count} temporaries, {text(result.temporary_bytes, 'bytes')}, gone after fusion.",
+        )
+
+
+def _cards(report: Report) -> list[pieces.Card]:
+    def pair(key: str, unit: str) -> str:
+        return pieces.arrow_text(*(text(report.value(key.format(side)), unit) for side in ("a", "b")))  # type: ignore[arg-type]
+
+    moved = pieces.arrow_text(*(text(report.value(key), "bytes") for key in ("eager_bytes", "fused_bytes")))
+    predicted, measured = (text(report.value(f"{word}_ratio"), "times") for word in ("predicted", "measured"))
+    temporaries = f"{text(report.value('temporary_count'), 'count')} temporaries"
+    return [
+        pieces.Card("device time", pair("time_{}_ns", "ns"), "without the profiler, cold cache"),
+        pieces.Card("moved through memory", moved, temporaries, report.metric("fused_bytes").reason),
+        pieces.Card("measured ratio", pieces.single_text(measured), f"predicted {predicted}"),
+        pieces.Card("of measured bandwidth", pair("achieved_{}_ratio", "ratio"), "eager, compiled"),
+        pieces.Card(
+            "error, compiled ÷ eager",
+            pieces.single_text(text(report.value("error_growth_ratio"), "times")),
+            "each against float64",
+            " → ".join(exact(report.value(f"error_{side}_ratio"), "ratio") for side in ("a", "b")),
+        ),
+    ]
+
+
+def _draw_code(result: ExpressionResult) -> None:
+    """Source left, generated code right, kernel by kernel."""
+    left, right = st.columns(2)
+    with left:
+        pieces.part_title("Source", result.place)
+        st.code(result.source, language="python", line_numbers=True, height=_CODE_PX)
+    with right:
+        generated = {f"{place + 1} · {kernel.name}": kernel for place, kernel in enumerate(result.kernels)}
+        whole = "whole output"
+        pieces.part_title("Generated", "what Inductor wrote")
+        if not generated:
+            st.code("# no kernel: nothing is computed", language="python")
+            return
+        picked = st.selectbox(
+            "Kernel", [*generated, whole], key=f"fusion_kernel_{result.name}", label_visibility="collapsed"
+        )
+        code = generated[picked].code if picked in generated else "\n\n".join(result.generated_code)
+        language = "cpp" if "cpp_" in picked else "python"
+        st.code(code, language=language, line_numbers=True, height=_CODE_PX - 88)
+        with st.container(horizontal=True, gap="small"):
+            copy_text("Copy code", code, key="fusion_copy")
+            st.download_button(
+                "Download", code, f"{result.name}.{language[:3].replace('pyt', 'py')}", key="fusion_file"
+            )

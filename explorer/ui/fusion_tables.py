@@ -1,0 +1,113 @@
+"""What does the ledger say? One row a group, the sums at its foot, which are the step's change."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from explorer.analysis.fusion import Fusion
+from explorer.report import Report
+from explorer.ui.fusion_answers import Pair
+from explorer.ui.pieces import Card, arrow_text, single_text
+from explorer.ui.rows import Cell, Line, draw_rows
+from explorer.units import UNKNOWN, Number, Unit, exact, shortened, text
+
+_HEAD = ("group", "where", "match", "kernels", "time", "change", "spread", "gaps", "bytes", "of limit", "verdict")
+_WIDTHS = (2.5, 1.4, 0.95, 1.1, 1.7, 0.9, 0.8, 0.9, 1.8, 1.2, 1.0)
+_CHANGE, _GAPS = _HEAD.index("change"), _HEAD.index("gaps")
+_SHORT_VERDICTS = {"no change measured": "no change"}
+
+
+def fusion_cards(report: Report) -> list[Card]:
+    """Step, kernels, GPU busy, launches saved and what was matched."""
+    times = [text(report.value(key), "ns") for key in ("step_a_ns", "step_b_ns", "busy_a_ns", "busy_b_ns")]
+    kernels = [text(report.value(f"kernels_{side}_count"), "count") for side in ("a", "b")]
+    matched = [text(report.value(f"matched_{side}_ratio"), "ratio") for side in ("a", "b")]
+    return [
+        Card("step, under the profiler", arrow_text(*times[:2]), "first step of each"),
+        Card("kernels", arrow_text(*kernels), "a step"),
+        Card("GPU busy", arrow_text(*times[2:]), "a step"),
+        Card("launches saved", single_text(text(report.value("launches_saved_count"), "count")), "host calls a step"),
+        Card("kernel time matched", arrow_text(*matched), "eager, compiled"),
+    ]
+
+
+def draw_ledger(answer: Fusion) -> None:
+    """The table, most time saved first, groups' layers folded; its foot adds up to the step's change."""
+    rows = sorted(answer.report.table("ledger").to_dict("records"), key=lambda row: row["time_change_ns"])
+    draw_rows(_HEAD, [*(_line(row) for row in rows), *_totals(answer.report)], _WIDTHS)
+
+
+def _line(row: dict[Hashable, Any]) -> Line:
+    kernels = f"{row['kernels_a_count']:,} → {row['kernels_b_count']:,}"
+    saved = f"{row['launches_saved_count']:,} launches saved"
+    verdict = str(row["verdict"])
+    floor = f"fused floor {_text(row['floor_ns'], 'ns')}"
+    return Line(
+        (
+            Cell(shortened(str(row["group"]), 36), str(row["group"])),
+            Cell(str(row["place"])),
+            Cell(str(row["match"])),
+            Cell(kernels, saved),
+            _arrow(row["time_a_ns"], row["time_b_ns"], "ns"),
+            _time(row["time_change_ns"]),
+            _time(row["spread_ns"]),
+            _time(row["gap_change_ns"]),
+            Cell(_arrow(row["bytes_a"], row["bytes_b"], "bytes").text, _recorded(row["bytes_a"], row["bytes_b"])),
+            Cell(_arrow(row["bandwidth_a_ratio"], row["bandwidth_b_ratio"], "ratio").text, floor),
+            Cell(_SHORT_VERDICTS.get(verdict, verdict), verdict),
+        )
+    )
+
+
+def _totals(report: Report) -> list[Line]:
+    """Groups, gaps and remainder, and the step's change that they add up to."""
+    values = {metric.key: metric.value for metric in report.metrics}
+    dashes = [Cell("") for _ in _HEAD]
+    lines = []
+    for label, kernel_key, gap_key in (
+        ("all groups", "groups_change_ns", "gaps_change_ns"),
+        ("remainder: streams overlapping", "remainder_ns", None),
+        ("change of the step", "step_change_ns", None),
+    ):
+        cells = [Cell(label), *dashes[1:]]
+        cells[_CHANGE] = _time(values[kernel_key])
+        if gap_key:
+            cells[_GAPS] = _time(values[gap_key])
+        lines.append(Line(tuple(cells), is_total=True))
+    return lines
+
+
+def _known(value: object) -> Number | None:
+    return value if isinstance(value, int | float) and value == value else None
+
+
+def _text(value: object, unit: Unit) -> str:
+    return text(_known(value), unit)
+
+
+def _time(value: object) -> Cell:
+    known = _known(value)
+    return Cell(text(known, "ns"), exact(known, "ns"))
+
+
+def _arrow(before: object, after: object, unit: Unit) -> Cell:
+    """`336 → 168 MiB`, the unit once where it is the same; a single dash where both are unknown."""
+    texts = [_text(before, unit), _text(after, unit)]
+    exacts = " → ".join(exact(_known(value), unit) for value in (before, after))
+    if texts[0] == texts[1] == UNKNOWN:
+        return Cell(UNKNOWN)
+    number, _, name = texts[0].partition(" ")
+    return Cell(f"{number if texts[1].endswith(f' {name}') else texts[0]} → {texts[1]}", exacts)
+
+
+def _recorded(before: object, after: object) -> str:
+    if _known(before) is None or _known(after) is None:
+        return "A dash: not recorded. Record with record_shapes=True, or in the gallery."
+    return _arrow(before, after, "bytes").hover
+
+
+def pair_line(pair: Pair) -> str:
+    """Which side is taken as eager, in a sentence."""
+    swapped = " B is the eager side here." if pair.is_swapped else ""
+    return f"Eager: {pair.eager.title}. Compiled: {pair.compiled.title}.{swapped}"

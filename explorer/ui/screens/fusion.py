@@ -1,0 +1,139 @@
+"""Fusion: which kernels became one, what did that save, and what did it not?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.analysis.fusion import headline
+from explorer.charts.fusion import bandwidth_roof, ribbons
+from explorer.errors import ExplorerError
+from explorer.ui import pieces
+from explorer.ui.experiment_sources import experiment_sources, find_experiment
+from explorer.ui.figures import draw_figure
+from explorer.ui.fusion_answers import Pair, open_gallery, open_pair
+from explorer.ui.fusion_gallery import draw_expression
+from explorer.ui.fusion_pictures import MODEL_COLUMNS, layer_groups, model_ribbons, roof_points
+from explorer.ui.fusion_tables import draw_ledger, fusion_cards, pair_line
+from explorer.ui.selection import choose, chosen, write_address
+from explorer.ui.sources import Source, all_sources
+
+_DEFAULT_EAGER, _DEFAULT_COMPILED = "sample:h200-eager", "sample:h200-compile"
+_VIEWS = ("model", "gallery")
+_VIEW_LABELS = {"model": "A and B", "gallery": "an expression"}
+
+
+def show() -> None:
+    """Draws the pair A and B, or one expression of a recorded gallery."""
+    view = st.segmented_control(
+        "What",
+        _VIEWS,
+        default="model",
+        format_func=_VIEW_LABELS.__getitem__,
+        key="fusion_view",
+        label_visibility="collapsed",
+    )
+    if view == "gallery":
+        _show_gallery()
+    else:
+        _show_pair()
+
+
+def _show_pair() -> None:
+    if "b" not in st.query_params and _bundled_is_here():  # opened by its own address: nobody has chosen yet
+        _choose_bundled()
+        write_address()
+        st.rerun()
+    selection = chosen(all_sources())
+    if selection.a is None or selection.b is None:
+        pieces.box("A pair is not chosen", ["Pick an eager and a compiled run of the same model on the left."])
+        return
+    try:
+        pair = open_pair(selection.a, selection.b)
+    except ExplorerError as problem:
+        pieces.box("This pair cannot be compared", [str(problem)], loud=True)
+        return
+    report = pair.answer.report
+    pieces.finding(headline(report), pair_line(pair))
+    if not pair.is_compiled:
+        pieces.box("Neither side is compiled", ["No kernel of either side was generated. Pick a compiled run as B."])
+    _offer_bundled(selection.a, selection.b)
+    pieces.cards(fusion_cards(report))
+    _draw_map(pair)
+    pieces.part_title("Ledger", report.window)
+    draw_ledger(pair.answer)
+    for note in report.notes:
+        pieces.quiet_line(note)
+    _draw_roof(pair)
+    if st.button("See both steps in time", key="fusion_to_timeline", icon=":material/arrow_forward:"):
+        st.switch_page("screens/timeline.py")
+
+
+def _offer_bundled(a: Source, b: Source) -> None:
+    """A way to the bundled pair in which nothing but compiling differs."""
+    if _bundled_is_here() and {a.source_id, b.source_id} != {_DEFAULT_EAGER, _DEFAULT_COMPILED}:
+        st.button("Show eager against compile", key="fusion_bundled", on_click=_choose_bundled)
+
+
+def _bundled_is_here() -> bool:
+    return {source.source_id for source in all_sources()}.issuperset((_DEFAULT_EAGER, _DEFAULT_COMPILED))
+
+
+def _choose_bundled() -> None:
+    choose("a", _DEFAULT_EAGER)
+    choose("b", _DEFAULT_COMPILED)
+
+
+def _draw_map(pair: Pair) -> None:
+    layer = layer_groups(pair.answer.folded)
+    repeats = max((len(one.members) for one in layer), default=1)
+    note = f"the middle one of {repeats} folded into it" if repeats > 2 else "in the order of the step"
+    pieces.part_title("One layer: which kernels became which" if repeats > 2 else "Which kernels became which", note)
+    nodes, links = model_ribbons(layer)
+    figure = ribbons(nodes, links, MODEL_COLUMNS, pieces.current_theme())
+    draw_figure(figure, key="fusion_map", alt=headline(pair.answer.report))
+
+
+def _draw_roof(pair: Pair) -> None:
+    points = roof_points(pair.answer.report, pair.answer.folded)
+    if points:
+        pieces.part_title(
+            "Where the bound is", "open before, full after; the dashed line is the measured copy bandwidth"
+        )
+        draw_figure(
+            bandwidth_roof(points, pair.ceiling_bytes_per_s, pieces.current_theme()),
+            key="fusion_roof",
+            alt="Achieved bandwidth against the bytes that a call must move.",
+        )
+
+
+def _show_gallery() -> None:
+    usable = {source.source_id: source for source in experiment_sources("gallery") if not source.problem}
+    source = find_experiment(st.query_params.get("gallery"), usable.values()) or next(iter(usable.values()), None)
+    if source is None:
+        pieces.finding("Why three kernels for one line, and what does compiling change?")
+        pieces.box(
+            "No gallery is recorded yet",
+            [
+                "Record every expression with: explorer gallery --out traces/runs/gallery",
+                "Record one of your own with: explorer run --function package.module:name --out traces/runs/own",
+            ],
+        )
+        return
+    if len(usable) > 1:
+        picked = st.selectbox(
+            "Gallery",
+            list(usable),
+            list(usable).index(source.source_id),
+            format_func=lambda name: usable[name].title,
+            key="fusion_gallery",
+        )
+        source = usable[picked]
+    st.query_params["gallery"] = source.source_id
+    try:
+        draw_expression(open_gallery(source))
+    except ExplorerError as problem:
+        pieces.box(f"This gallery cannot be shown: {source.title}", [str(problem)], loud=True)
+
+
+if __name__ == "__main__":
+    show()

@@ -1,0 +1,101 @@
+"""Does the Fusion page show what became of the kernels, of a pair and of an expression?"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.gallery_results import (
+    ExpressionResult,
+    GalleryResults,
+    GeneratedKernel,
+    OperatorUse,
+    SideResult,
+    results_to_json,
+)
+from explorer.gallery_settings import GallerySettings
+from explorer.recording import FACTS_FILE, RESULTS_FILE, Facts, create_recording, facts_to_json, write_json
+from tests.ui.test_compare_page import figures_of, html_of
+
+OpenPage = Callable[..., AppTest]
+SAMPLES = Path(__file__).parents[2] / "traces" / "samples"
+
+
+@pytest.fixture
+def bundled(traces: Path) -> Path:
+    for name in ("h200-eager", "h200-compile", "h200-compile-cuda-graph"):
+        shutil.copytree(SAMPLES / name, traces / "samples" / name)
+    return traces
+
+
+def _write_gallery(folder: Path) -> None:
+    uses = [
+        OperatorUse(name=name, reads=reads, writes=writes, read_bytes=8, written_bytes=4, is_view=False, line=2)
+        for name, reads, writes in (("aten::mul", ["x0", "x1"], ["t1"]), ("aten::sigmoid", ["t1"], ["out"]))
+    ]
+    kernel = GeneratedKernel(
+        name="triton_poi_fused_mul_sigmoid_0", operators=["mul", "sigmoid"], lines=[2], code="tl.sigmoid(tmp2)"
+    )
+    result = ExpressionResult(
+        name="sigmoid_chain",
+        title="a sigmoid",
+        source="def sigmoid_chain(x, y):\n    return torch.sigmoid(x * y)\n",
+        operators=uses,
+        temporary_count=1,
+        temporary_bytes=4,
+        eager_bytes=24,
+        fused_bytes=12,
+        eager=SideResult(time_ns=2000.0, spread_ns=1.0, error_ratio=1e-8),
+        compiled=SideResult(time_ns=1000.0, spread_ns=1.0, error_ratio=1e-8),
+        kernels=[kernel],
+        generated_code=["def call(args): ..."],
+    )
+    recording = create_recording(folder, GallerySettings(expressions=("sigmoid_chain",)))
+    write_json(recording.folder / FACTS_FILE, facts_to_json(Facts(state="finished")))
+    write_json(recording.folder / RESULTS_FILE, results_to_json(GalleryResults(expressions=[result])))
+
+
+def test_the_bundled_pair_reconciles_on_the_page(bundled: Path, open_page: OpenPage) -> None:
+    app = open_page("fusion", a="sample:h200-eager", b="sample:h200-compile")
+    page = html_of(app)
+    assert "1,729 kernels became 437." in page
+    assert "residual + RMSNorm" in page
+    assert "28 layers" in page
+    assert "change of the step" in page
+    assert len(figures_of(app)) == 2
+
+
+def test_a_swapped_pair_is_put_in_order(bundled: Path, open_page: OpenPage) -> None:
+    page = html_of(open_page("fusion", a="sample:h200-compile", b="sample:h200-eager"))
+    assert "1,729 kernels became 437." in page
+    assert "B is the eager side here." in page
+
+
+def test_another_pair_offers_the_bundled_one(bundled: Path, open_page: OpenPage) -> None:
+    app = open_page("fusion", a="sample:h200-eager", b="sample:h200-compile-cuda-graph")
+    app.button(key="fusion_bundled").click().run()
+    assert not app.exception
+    assert app.query_params["b"] == "sample:h200-compile"
+
+
+def test_a_gallery_shows_source_and_generated_code(pair: Path, open_page: OpenPage) -> None:
+    _write_gallery(pair / "samples" / "gallery")
+    app = open_page("fusion", a="sample:eager", b="sample:graph")
+    app.segmented_control(key="fusion_view").set_value("gallery").run()
+    assert not app.exception
+    assert "2 operators became 1 kernel: 2.00 µs → 1.00 µs" in html_of(app)
+    codes = [one.value for one in app.code]
+    assert any("torch.sigmoid(x * y)" in code for code in codes)
+    assert any("tl.sigmoid(tmp2)" in code for code in codes)
+    assert len(figures_of(app)) == 2
+
+
+def test_without_a_gallery_the_page_says_how_to_record_one(pair: Path, open_page: OpenPage) -> None:
+    app = open_page("fusion", a="sample:eager", b="sample:graph")
+    app.segmented_control(key="fusion_view").set_value("gallery").run()
+    assert not app.exception
+    assert "explorer gallery --out" in html_of(app)
