@@ -183,6 +183,14 @@ def _percent(ratio: float) -> str:
     return f"{significant(ratio * 100)} %"
 
 
+def left_padded_lens(key_count: int, padded_count: int) -> Lens:
+    """A causal mask over a row that is padded at its left: the padded queries are left with no key at all."""
+    visible = upper_left(key_count, key_count) & (np.arange(key_count) >= padded_count)
+    lens = boolean_lens(visible)
+    sentence = f"Padding at the left under a causal mask: {lens.empty_query_count:,} queries see nothing."
+    return Lens("left padding", visible, sentence, mask_warnings(visible))
+
+
 def _keeps_only_the_tail(visible: Visible) -> bool:
     """All queries see the same keys, and those are the last ones and not all."""
     first = visible[0]
@@ -192,5 +200,8 @@ def _keeps_only_the_tail(visible: Visible) -> bool:
 
 
 def _is_causal_like(visible: Visible) -> bool:
-    """Each query sees no less than the one before it, from the first key on: half of it is False by right."""
-    return bool((visible[1:] >= visible[:-1]).all() and (visible[:, :-1] >= visible[:, 1:]).all() and len(visible) > 1)
+    """Past padding at the left, each query sees one key more than the one before it: half is False by right."""
+    first = int(visible.any(axis=0).argmax())
+    seen = visible[visible.any(axis=1), first:]
+    one_more = (np.diff(seen.sum(axis=1)) == 1).all()
+    return bool(len(seen) > 1 and one_more and (seen[:, :-1] >= seen[:, 1:]).all())

@@ -37,7 +37,10 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
     (r"runtime disabled", "switched off in this process"),
     (r"Explicit attn_mask should not be set when is_causal", "a mask and is_causal exclude each other"),
     (r"out of memory|[Tt]ried to allocate|can't allocate", "ran out of memory"),
+    (r"No available kernel", "refuses these tensors"),
 )
+_PLACES = r"\(Triggered internally at|\(function \w+\)"
+_LONGEST = 400
 _DTYPE_NAMES = (("BFloat16", "bfloat16"), ("Half", "float16"), ("Float", "float32"), ("Double", "float64"))
 
 
@@ -52,9 +55,12 @@ def reason_of(sentence: str) -> str:
 
 
 def clean_sentence(text: str) -> str:
-    """PyTorch's sentence without the place in its source, its function and without a traceback behind it."""
-    first = re.split(r"\(Triggered internally at|\(function \w+\)", text)[0].strip()
-    return (first.splitlines() or [""])[0].strip()[:400]
+    """PyTorch's sentence without the place in its source, its function and without a traceback behind it.
+
+    A compiler in another process says only that something happened there; what did stands in the last line.
+    """
+    lines = [line.strip() for line in re.split(_PLACES, text)[0].splitlines() if line.strip()] or [""]
+    return (lines[-1] if lines[0].endswith("in a subprocess:") else lines[0])[:_LONGEST]
 
 
 def _plain(text: str) -> str:

@@ -9,6 +9,7 @@ from explorer.analysis.mask_lens import (
     both_warnings,
     cache_lens,
     causal_lens,
+    left_padded_lens,
     padding_lenses,
     square_lens,
 )
@@ -38,7 +39,7 @@ def draw_masks() -> None:
         if keys > 1
         else 0
     )
-    _draw(list(padding_lenses(keys, padded)), "padding")
+    _draw([*padding_lenses(keys, padded), left_padded_lens(keys, padded)], "padding")
 
 
 def _draw(lenses: list[Lens], name: str) -> None:

@@ -14,6 +14,7 @@ from explorer.analysis.mask_lens import (
     boolean_lens,
     cache_lens,
     causal_lens,
+    left_padded_lens,
     lower_right,
     mask_warnings,
     mean_attended_index,
@@ -81,6 +82,14 @@ def test_queries_that_see_nothing_are_counted_and_never_called_zero() -> None:
     assert lens.empty_query_count == 2
     assert mean_attended_index(visible)[:2] == [None, None]
     assert any("2 of 4 queries see no key" in warning for warning in lens.warnings)
+
+
+def test_left_padding_under_a_causal_mask_leaves_empty_rows_and_no_other_warning() -> None:
+    lens = left_padded_lens(6, 2)
+    assert lens.empty_query_count == 2
+    assert lens.seen_counts.tolist() == [0, 0, 1, 2, 3, 4]
+    assert len(lens.warnings) == 1
+    assert left_padded_lens(6, 0).warnings == ()
 
 
 def test_mask_and_is_causal_together_are_warned_about() -> None:

@@ -36,6 +36,11 @@ def test_sentence_becomes_plain_words(sentence: str, words: str) -> None:
     assert reason_of(sentence) == words
 
 
+def test_error_of_a_compiler_in_another_process_is_its_last_line() -> None:
+    raw = "SubprocException: An exception occurred in a subprocess:\n\nTraceback ...\nRuntimeError: no float64 here\n"
+    assert clean_sentence(raw) == "RuntimeError: no float64 here"
+
+
 def test_sentence_loses_its_place_in_the_source() -> None:
     raw = "Takes no mask. (Triggered internally at /build/sdp.cpp:99.)\n traceback"
     assert clean_sentence(raw) == "Takes no mask."
