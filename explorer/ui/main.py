@@ -22,6 +22,7 @@ def main() -> None:
             st.Page("screens/fusion.py", title="Fusion", url_path="fusion"),
             st.Page("screens/buckets.py", title="Buckets", url_path="buckets"),
             st.Page("screens/attention.py", title="Attention", url_path="attention"),
+            st.Page("screens/compilation.py", title="Compilation", url_path="compilation"),
             st.Page("screens/library.py", title="Library", url_path="library"),
         ]
     )

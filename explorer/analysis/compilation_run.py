@@ -1,0 +1,58 @@
+"""What did a run pay before its first answer, and after how many steps is that paid back?
+
+From facts.json alone: building, the first call with the compiler's part of it told apart, capturing, warming up. The
+correctness check and the calibration are ours and no part of a start.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+from explorer.recording import Facts
+
+RUN_START_LABELS = {
+    "build": "build and load",
+    "compile": "compiling",
+    "first_call": "first call, rest",
+    "capture": "capture",
+    "warm_up": "warm-up",
+}
+
+
+def run_start_parts(facts: Facts) -> dict[str, int]:
+    """The cold start of a run by part, ns; parts that did not take place are left out."""
+    cold = facts.cold_start
+    first_ns = cold.first_call_ns if cold else None
+    compile_ns = (cold.compile_ns if cold else None) or 0
+    parts = {
+        "build": facts.stage_ns.get("build"),
+        "compile": compile_ns or None,
+        "first_call": None if first_ns is None else first_ns - compile_ns,
+        "capture": cold.capture_ns if cold else None,
+        "warm_up": facts.stage_ns.get("warm_up"),
+    }
+    return {part: time_ns for part, time_ns in parts.items() if time_ns is not None}
+
+
+def first_answer_ns(facts: Facts) -> int | None:
+    """Building and the first call, ns: the time to the first token; None where a run did not come so far."""
+    parts = run_start_parts(facts)
+    if "build" not in parts or "first_call" not in parts:
+        return None
+    return parts["build"] + parts.get("compile", 0) + parts["first_call"]
+
+
+def step_ns(facts: Facts) -> float | None:
+    """Median latency of a steady step, ns; None without any."""
+    return statistics.median(facts.steady_latencies_ns) if facts.steady_latencies_ns else None
+
+
+def run_payback_count(slow: Facts, fast: Facts) -> int | None:
+    """Steps after which `fast` has made up for its longer start; None when it never does or that is unknown."""
+    step_slow, step_fast = step_ns(slow), step_ns(fast)
+    start_slow, start_fast = run_start_parts(slow), run_start_parts(fast)
+    if step_slow is None or step_fast is None or step_fast >= step_slow or not start_slow or not start_fast:
+        return None
+    longer_ns = sum(start_fast.values()) - sum(start_slow.values())
+    return max(0, math.ceil(longer_ns / (step_slow - step_fast)))

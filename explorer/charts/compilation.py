@@ -1,0 +1,106 @@
+"""What does a start consist of, and what did each call of a sequence do? Bars by part, and a strip on a log axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import plotly.graph_objects as go
+
+from explorer.charts.theme import Theme, styled
+from explorer.units import Number, text, time_axis
+
+PART_COLOURS: Mapping[str, str] = MappingProxyType(
+    {
+        "import": "#8A8F98",
+        "build": "#8C6D46",
+        "build and load": "#8C6D46",
+        "Dynamo": "#E69F00",
+        "AOTAutograd": "#CC79A7",
+        "Inductor": "#0072B2",
+        "compiling": "#0072B2",
+        "kernels": "#56B4E9",
+        "first call, rest": "#009E73",
+        "capture": "#D55E00",
+        "warm-up": "#7A3E9D",
+    }
+)
+OUTCOME_COLOURS: Mapping[str, str] = MappingProxyType({"reused": "#009E73", "compiled": "#0072B2", "eager": "#D55E00"})
+_SYMBOLS = {"reused": "circle", "compiled": "diamond", "eager": "x"}
+_ROW_PX = 34
+_STRIP_HEIGHT_PX = 260
+
+
+@dataclass(frozen=True)
+class DrawnStart:
+    """One bar: its name, and its parts in order, ns."""
+
+    name: str
+    parts: Mapping[str, Number]
+
+
+@dataclass(frozen=True)
+class DrawnCall:
+    """One mark of the strip; `words` is what the hover says of it."""
+
+    index: int
+    size: int
+    outcome: str
+    time_ns: int
+    words: str = ""
+
+
+def start_bars(starts: Sequence[DrawnStart], theme: Theme) -> go.Figure:
+    """One bar a start, its parts behind each other in the order in which they happen."""
+    figure = go.Figure()
+    longest = max((sum(start.parts.values()) for start in starts), default=1)
+    size, unit = time_axis(longest)
+    names = [start.name for start in starts]
+    for part in dict.fromkeys(part for start in starts for part in start.parts):
+        times = [start.parts.get(part, 0) for start in starts]
+        figure.add_bar(
+            name=part,
+            y=names,
+            x=[time / size for time in times],
+            orientation="h",
+            marker={"color": PART_COLOURS[part], "line": {"width": 0}},
+            customdata=[text(time, "ns") for time in times],
+            hovertemplate=f"%{{y}}<br>{part}: %{{customdata}}<extra></extra>",
+        )
+    for start in starts:
+        total = sum(start.parts.values())
+        figure.add_annotation(
+            x=total / size, y=start.name, text=f" {text(total, 'ns')}", showarrow=False, xanchor="left"
+        )
+    styled(figure, theme, _ROW_PX * len(starts) + 40)
+    figure.update_layout(barmode="stack", bargap=0.35, dragmode=False, margin={"l": 8, "b": 32})
+    figure.update_xaxes(range=[0, longest / size * 1.14], ticksuffix=f" {unit}", ticks="outside", fixedrange=True)
+    figure.update_yaxes(autorange="reversed", automargin=True, fixedrange=True)
+    return figure
+
+
+def call_strip(calls: Sequence[DrawnCall], theme: Theme) -> go.Figure:
+    """A mark a call: its time on a logarithmic axis, its colour and shape what became of it."""
+    figure = go.Figure()
+    for outcome, colour in OUTCOME_COLOURS.items():
+        chosen = [call for call in calls if call.outcome == outcome]
+        figure.add_scatter(
+            name=outcome,
+            x=[call.index + 1 for call in chosen],
+            y=[call.time_ns / 1e6 for call in chosen],
+            mode="markers",
+            marker={"color": colour, "symbol": _SYMBOLS[outcome], "size": 13, "line": {"width": 0}},
+            customdata=[[call.index, call.size, text(call.time_ns, "ns"), call.words] for call in chosen],
+            hovertemplate="call %{x}, size %{customdata[1]}: %{customdata[2]}<br>%{customdata[3]}<extra></extra>",
+        )
+    styled(figure, theme, _STRIP_HEIGHT_PX)
+    figure.update_layout(dragmode=False, margin={"l": 8, "b": 40, "t": 10})
+    figure.update_xaxes(
+        tickvals=[call.index + 1 for call in calls],
+        ticktext=[str(call.size) for call in calls],
+        title={"text": "size of each call, in order"},
+        fixedrange=True,
+    )
+    figure.update_yaxes(type="log", ticksuffix=" ms", automargin=True, dtick=1, fixedrange=True)
+    return figure

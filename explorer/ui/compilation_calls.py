@@ -1,0 +1,129 @@
+"""What did each call of a sequence do, and why? The strip, the clicked call's guard in words, guards and breaks."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.analysis.compilation import entries_of, failed_guards, limit_call, variant_label, why_compiled
+from explorer.analysis.compilation_reasons import break_words
+from explorer.charts.compilation import OUTCOME_COLOURS, DrawnCall, call_strip
+from explorer.shapes_results import Call, VariantResult, WholeGraph
+from explorer.ui import pieces
+from explorer.ui.compilation_answers import OpenShapes
+from explorer.ui.figures import STILL
+from explorer.ui.rows import Cell, Line, draw_rows
+from explorer.units import text
+
+_GROUP_LABELS = {
+    "shapes": "open sizes and marks",
+    "tensors": "tensors: dtype, device, fixed sizes",
+    "python_state": "Python state",
+    "global_state": "global state",
+}
+
+
+def draw_calls(experiment: OpenShapes) -> VariantResult | None:
+    """The strip of the chosen way of compiling, and what its clicked call says; None when nothing was called."""
+    named = {variant_label(result): result for result in experiment.results.variants}
+    if not named:
+        pieces.box("No way of compiling was tried", ["The experiment stopped before; its eager times are kept."])
+        return None
+    pieces.part_title("Every call", "time on a logarithmic axis; click a call for its reason")
+    label = st.selectbox("Compiled with", list(named), key="compilation_variant", width=420)
+    result = named[label or next(iter(named))]
+    if result.missing:
+        pieces.box("This could not be compiled", [result.missing.message, result.missing.sentence], loud=True)
+    if not result.calls:
+        return result
+    drawn = [
+        DrawnCall(call.index, call.size, call.outcome, call.time_ns, _words(result, call)) for call in result.calls
+    ]
+    event = st.plotly_chart(
+        call_strip(drawn, pieces.current_theme()),
+        theme=None,
+        key="compilation_strip",
+        config=STILL,
+        on_select="rerun",
+        selection_mode="points",
+        alt=f"Each call's time under {label}.",
+    )
+    meanings = {
+        "reused": "a compiled graph was there",
+        "compiled": "a graph was built in this call",
+        "eager": "no graph took part: the limit was reached",
+    }
+    st.html(pieces.legend([(name, f"background:{colour}", meanings[name]) for name, colour in OUTCOME_COLOURS.items()]))
+    _draw_call(result, _picked(result, event))
+    return result
+
+
+def draw_guards(result: VariantResult) -> None:
+    """Guards of every compiled entry by group, and which ever failed."""
+    lines = [
+        Line(
+            (
+                Cell(entry.compile_id, f"{entry.frame}, {entry.file}:{entry.line}"),
+                Cell(_GROUP_LABELS[group.group]),
+                Cell(text(group.count, "count")),
+                Cell(group.texts[0] if group.texts else "", "\n".join(group.texts)),
+            )
+        )
+        for entry in result.entries
+        for group in entry.guards
+    ]
+    if not lines:
+        pieces.quiet_line("No guards were recorded: nothing was compiled here.")
+        return
+    for cause, count in failed_guards(result).items():
+        pieces.quiet_line(f"Failed {count}×: {cause}")
+    draw_rows(("entry", "group", "guards", "the first of them; all on hover"), lines, (1, 3, 1, 7))
+
+
+def draw_breaks(whole: WholeGraph | None) -> None:
+    """Where the graph ends before the function does, and what fullgraph says."""
+    if whole is None:
+        pieces.quiet_line("Dynamo could not explain the function.")
+        return
+    pieces.quiet_line(f"One call is {whole.graph_count} graphs, with {whole.break_count} breaks between them.")
+    for one in whole.breaks:
+        pieces.box(f"{one.file}, line {one.line}: {one.source}", [f"{break_words(one.reason)}.", one.reason])
+    if whole.refusal:
+        words = f"fullgraph=True refuses at line {whole.refusal_line}: {break_words(whole.refusal)}."
+        pieces.quiet_line(words)
+
+
+def _draw_call(result: VariantResult, call: Call) -> None:
+    why = why_compiled(result, call)
+    title = f"Call {call.index + 1}, size {call.size}: {call.outcome}, {text(call.time_ns, 'ns')}"
+    sentences = [why.cause, why.fix, f"The guard: {why.guard}"] if why else [_plain(result, call)]
+    opened = {name: dims for entry in entries_of(result, call) for name, dims in entry.input_sizes.items()}
+    if opened:
+        shown = ", ".join(f"{name} [{', '.join(dims)}]" for name, dims in list(opened.items())[:4])
+        sentences.append(f"Sizes of the graph's inputs, letters being open: {shown}.")
+    pieces.box(title, sentences, loud=call.outcome == "eager")
+
+
+def _plain(result: VariantResult, call: Call) -> str:
+    if call.outcome == "compiled":
+        return "The first compilation of this function."
+    if call.outcome == "reused":
+        return f"The graph {', '.join(call.ran_ids)} was there and its guards held."
+    stopped = limit_call(result)
+    since = f" The limit was reached at call {stopped.index + 1}." if stopped else ""
+    return f"No compiled graph fits and none is built any more: it ran eagerly.{since}"
+
+
+def _words(result: VariantResult, call: Call) -> str:
+    why = why_compiled(result, call)
+    return f"{call.outcome}. {why.cause}" if why else call.outcome
+
+
+def _picked(result: VariantResult, event: object) -> Call:
+    """The clicked call; at first the last one that has a reason, else the first."""
+    points = event["selection"]["points"] if isinstance(event, dict) else []
+    if points:
+        index = int(points[0]["customdata"][0])
+        if index < len(result.calls):
+            return result.calls[index]
+    reasons = [call for call in result.calls if why_compiled(result, call)]
+    return reasons[-1] if reasons else result.calls[0]

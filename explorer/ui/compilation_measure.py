@@ -1,0 +1,81 @@
+"""How does a person make the experiment with shapes on their own machine? A small form, and its progress."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.errors import ExplorerError
+from explorer.experiments import validated
+from explorer.launch import ENDED
+from explorer.shapes_settings import (
+    DYNAMIC_LABELS,
+    EXPRESSIONS,
+    MODEL_SUBJECT,
+    SEQUENCE_LABELS,
+    SEQUENCES,
+    ShapesSettings,
+)
+from explorer.ui import pieces
+from explorer.ui.jobs import any_active, launcher, statuses
+from explorer.ui.machine import Machine, this_machine
+from explorer.ui.places import new_run_folder
+from explorer.ui.run_progress import draw_job
+
+
+def draw_measure() -> None:
+    """Draws the form and whatever experiment the address names."""
+    machine = this_machine()
+    pieces.part_title("Try a sequence of shapes", machine.name)
+    left, middle, right = st.columns(3)
+    subjects = {**EXPRESSIONS, MODEL_SUBJECT: "the model's step"}
+    subject = left.selectbox("What is called", list(subjects), format_func=subjects.__getitem__, key="shapes_subject")
+    sequence = middle.selectbox(
+        "Sizes, in order", list(SEQUENCES), format_func=SEQUENCE_LABELS.__getitem__, key="shapes_sequence"
+    )
+    dynamics = right.multiselect(
+        "Compiled with", list(DYNAMIC_LABELS), ["none"], format_func=DYNAMIC_LABELS.__getitem__, key="shapes_dynamics"
+    )
+    generates = st.checkbox("generate code as well (seconds to minutes a graph)", key="shapes_code")
+    if st.button("Start", key="shapes_start", type="primary"):
+        _start(_settings(machine, subject, sequence, dynamics, generates))
+    run_id = st.query_params.get("shaping", "")
+    if run_id:
+        st.fragment(_poll, run_every=1.0 if any_active(statuses([run_id])) else None)(run_id)
+
+
+def _settings(machine: Machine, subject: str, sequence: str, dynamics: list[str], generates: bool) -> dict[str, object]:
+    axis, sizes = SEQUENCES[sequence]
+    return {
+        "device": machine.device,
+        "dtype": "bfloat16" if machine.device == "cuda" else "float32",
+        "subject": subject,
+        "axis": axis,
+        "sizes": sizes,
+        "dynamics": dynamics,
+        "scopes": ["model"],
+        "backend": "inductor" if generates else "graphs_only",
+        "tries_warm": generates,
+    }
+
+
+def _start(fields: dict[str, object]) -> None:
+    try:
+        run_id = launcher().submit(validated(ShapesSettings.from_json(fields)), new_run_folder("shapes"))
+    except ExplorerError as problem:
+        pieces.box("The experiment was not started", [str(problem)], loud=True)
+        return
+    st.query_params["shaping"] = run_id
+    st.rerun()
+
+
+def _poll(run_id: str) -> None:
+    found = statuses([run_id])
+    if not found:
+        pieces.box("This experiment is gone", ["The address names one that is no longer here. Start a new one."])
+        return
+    with st.container(border=True, key="shapes_progress"):
+        draw_job("S", found[0])
+    if found[0].state in ENDED and st.session_state.get("shapes_seen") != run_id:
+        st.session_state["shapes_seen"] = run_id
+        st.session_state["shapes_finished"] = f"run:{run_id}"
+        st.rerun()

@@ -1,0 +1,138 @@
+"""Compilation: what does the first request pay, when is it paid again, and when does compiling silently stop?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.analysis.compilation import START_LABELS, headline, start_parts, variant_label
+from explorer.analysis.compilation_run import RUN_START_LABELS, first_answer_ns, run_payback_count, run_start_parts
+from explorer.charts.compilation import DrawnStart, start_bars
+from explorer.errors import ExplorerError
+from explorer.recording import Facts
+from explorer.ui import pieces
+from explorer.ui.compilation_answers import OpenShapes, open_shapes, trace_answer
+from explorer.ui.compilation_calls import draw_breaks, draw_calls, draw_guards
+from explorer.ui.compilation_measure import draw_measure
+from explorer.ui.experiment_sources import experiment_sources
+from explorer.ui.figures import draw_figure
+from explorer.ui.rows import Cell, Line, draw_rows
+from explorer.ui.selection import Selection, chosen
+from explorer.ui.sources import Source, all_sources
+from explorer.ui.verification import draw_verification
+from explorer.units import text
+
+
+def show() -> None:
+    """Draws the start of the chosen A and B, then the chosen experiment with shapes, then the form."""
+    selection = chosen(all_sources())
+    _draw_runs(selection)
+    experiment = _open_experiment()
+    if experiment is not None:
+        _draw_experiment(experiment)
+    draw_measure()
+
+
+def _draw_runs(selection: Selection) -> None:
+    runs = [(letter, selection.side(letter.lower())) for letter in ("A", "B")]
+    measured = [(letter, source, source.facts) for letter, source in runs if source is not None and source.facts]
+    starts = [
+        DrawnStart(letter, {RUN_START_LABELS[part]: ns for part, ns in run_start_parts(facts).items()})
+        for letter, _, facts in measured
+    ]
+    sentence = _start_sentence([(letter, facts) for letter, _, facts in measured])
+    pieces.finding(sentence, "Calibration and the correctness check are ours, and no part of a start.")
+    if starts:
+        pieces.part_title("Cold start", "from an empty process to warmed-up steps, part by part")
+        draw_figure(start_bars(starts, pieces.current_theme()), key="run_starts", alt=sentence)
+    eager = next((facts for _, source, facts in measured if source.settings and source.settings.mode == "eager"), None)
+    for letter, source, facts in measured:
+        draw_verification(facts, f"{letter} · {source.title}", eager=None if facts is eager else eager)
+        _draw_trace(source)
+
+
+def _start_sentence(runs: list[tuple[str, Facts]]) -> str:
+    if not runs:
+        return "Pick a run on the left to see what its first answer cost."
+    words = [f"{letter} gives its first answer after {text(first_answer_ns(facts), 'ns')}" for letter, facts in runs]
+    sentence = " and ".join(words)
+    if len(runs) == 2:
+        (letter_a, a), (letter_b, b) = runs
+        for slow, fast, letter in ((a, b, letter_b), (b, a, letter_a)):
+            count = run_payback_count(slow, fast)
+            if count:
+                return f"{sentence}; the longer start of {letter} is paid back after {text(count, 'count')} steps."
+    return f"{sentence}."
+
+
+def _draw_trace(source: Source) -> None:
+    if not source.has_trace:
+        return
+    try:
+        report = trace_answer(source)
+    except ExplorerError as problem:
+        pieces.quiet_line(str(problem))
+        return
+    known = [metric for metric in report.metrics if metric.value is not None]
+    if known:
+        words = ", ".join(f"{metric.label} {text(metric.value, metric.unit)}" for metric in known)
+        pieces.quiet_line(f"Its trace shows: {words}. {' '.join(report.notes)}")
+
+
+def _open_experiment() -> OpenShapes | None:
+    finished = st.session_state.pop("shapes_finished", None)
+    if finished:
+        st.session_state["compilation_shapes"] = finished
+    usable = {source.source_id: source for source in experiment_sources("shapes") if not source.problem}
+    if not usable:
+        pieces.box(
+            "No sequence of shapes has been tried yet",
+            ["Start one below: it shows which calls compile again, which guard failed, and where it stops."],
+        )
+        return None
+    wanted = st.selectbox(
+        "Sequence of shapes", list(usable), format_func=lambda name: usable[name].title, key="compilation_shapes"
+    )
+    try:
+        return open_shapes(usable[wanted])
+    except ExplorerError as problem:
+        pieces.box("This experiment cannot be shown", [str(problem)], loud=True)
+        return None
+
+
+def _draw_experiment(experiment: OpenShapes) -> None:
+    pieces.part_title(headline(experiment.results))
+    starts = [
+        DrawnStart(variant_label(result), {START_LABELS[part]: ns for part, ns in parts.items()})
+        for result in experiment.results.variants
+        if (parts := start_parts(result))
+    ]
+    if starts:
+        draw_figure(start_bars(starts, pieces.current_theme()), key="variant_starts", alt="Cold start by part.")
+    _draw_variants(experiment)
+    result = draw_calls(experiment)
+    guards, breaks = st.tabs(("Guards", "Graph breaks"))
+    with guards:
+        if result is not None:
+            draw_guards(result)
+    with breaks:
+        draw_breaks(experiment.results.whole_graph)
+    for note in experiment.report.notes:
+        pieces.quiet_line(note)
+
+
+def _draw_variants(experiment: OpenShapes) -> None:
+    frame = experiment.report.table("variants")
+    columns = next(table.columns for table in experiment.report.tables if table.key == "variants")
+    lines = [Line(tuple(_cell(row[column.key], column.unit) for column in columns)) for row in frame.to_dict("records")]
+    draw_rows([column.label for column in columns], lines, (3, *[1.3] * (len(columns) - 1)))
+
+
+def _cell(value: object, unit: str) -> Cell:
+    if unit == "text":
+        return Cell(str(value))
+    known = isinstance(value, int | float) and value == value
+    return Cell(text(value if known else None, unit))  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    show()
