@@ -12,14 +12,15 @@ from explorer.analysis.machine_output import report_object
 from explorer.analysis.metrics import METRIC_KEYS
 from explorer.analysis.windows import WindowKind
 from explorer.trace import Trace
-from tests.shared import expected_of_traces, needs_shared, shared_traces
+from tests.goldens.make_steps import GOLDEN, figures_of
+from tests.shared import expected_of_traces, needs_shared, read_json, shared_traces
 
+SAMPLES = sorted((Path(__file__).parents[2] / "traces" / "samples").glob("*/trace.json.gz"))
 TRACES = pytest.mark.parametrize("path", shared_traces(), ids=lambda path: path.name.removesuffix(".json.gz"))
 Read = Callable[[Path], Trace]
 
-pytestmark = needs_shared
 
-
+@needs_shared
 @TRACES
 def test_whole_trace_agrees_with_the_separate_program(path: Path, read: Read) -> None:
     expected = expected_of_traces()[path.name]
@@ -31,7 +32,13 @@ def test_whole_trace_agrees_with_the_separate_program(path: Path, read: Read) ->
         assert {key: devices[device][key] for key in metrics} == metrics
 
 
+@needs_shared
 @TRACES
+def test_figures_over_steps_are_those_once_looked_at(path: Path, read: Read) -> None:
+    assert figures_of(read(path)) == read_json(GOLDEN)[path.name]
+
+
+@pytest.mark.parametrize("path", [*shared_traces(), *SAMPLES], ids=lambda path: f"{path.parent.name}-{path.name}")
 @pytest.mark.parametrize("window", ["trace", "steps"])
 def test_parts_add_up_to_idle_in_every_window(path: Path, window: WindowKind, read: Read) -> None:
     found = report_object(read(path), window)
@@ -44,6 +51,7 @@ def test_parts_add_up_to_idle_in_every_window(path: Path, window: WindowKind, re
             assert min(metrics.values()) >= 0
 
 
+@needs_shared
 @TRACES
 def test_steps_add_up_to_their_device(path: Path, read: Read) -> None:
     for device in report_object(read(path), "steps")["devices"]:
