@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -14,6 +15,8 @@ from explorer.units import shortened
 _LABEL_LIMIT = 34
 _NODE_PX = 27
 _LEAST_PX = 170
+_FILLED_RATIO = 0.62
+"""Of the height, what the nodes of the fullest column take; the rest is the space between them."""
 _TILE_PX = 34
 _LEFT_PX = 250
 
@@ -52,7 +55,7 @@ def ribbons(nodes: Sequence[Node], links: Sequence[Ribbon], titles: Sequence[str
                 "color": colours,
                 "x": [min(max(node.column / last, 0.001), 0.999) for node in nodes],
                 "y": _heights(nodes, links),
-                "pad": 12,
+                "pad": 6,
                 "thickness": 14,
                 "line": {"width": 0},
             },
@@ -86,7 +89,7 @@ def ribbons(nodes: Sequence[Node], links: Sequence[Ribbon], titles: Sequence[str
 
 
 def _heights(nodes: Sequence[Node], links: Sequence[Ribbon]) -> list[float]:
-    """The middle of each node from the top, in order inside its column."""
+    """The middle of each node from the top: in order inside its column, every column over the whole height."""
     sizes = [
         max(
             sum(link.weight for link in links if link.source == place),
@@ -94,12 +97,16 @@ def _heights(nodes: Sequence[Node], links: Sequence[Ribbon]) -> list[float]:
         )
         for place in range(len(nodes))
     ]
-    heights, used = [], dict.fromkeys((node.column for node in nodes), 0.0)
-    totals = {column: sum(s for node, s in zip(nodes, sizes, strict=True) if node.column == column) for column in used}
-    largest = max(totals.values(), default=1.0) or 1.0
+    counts = Counter(node.column for node in nodes)
+    totals = {
+        column: sum(s for node, s in zip(nodes, sizes, strict=True) if node.column == column) for column in counts
+    }
+    scale = _FILLED_RATIO / (max(totals.values(), default=1.0) or 1.0)
+    space = {column: (1 - totals[column] * scale) / counts[column] for column in counts}
+    heights, used = [], dict.fromkeys(counts, 0.0)
     for node, size in zip(nodes, sizes, strict=True):
-        used[node.column] += size
-        heights.append(min(max((used[node.column] - size / 2) / largest, 0.001), 0.999))
+        heights.append(min(max(used[node.column] + (size * scale + space[node.column]) / 2, 0.001), 0.999))
+        used[node.column] += size * scale + space[node.column]
     return heights
 
 

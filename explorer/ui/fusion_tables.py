@@ -13,7 +13,7 @@ from explorer.ui.rows import Cell, Line, draw_rows
 from explorer.units import UNKNOWN, Number, Unit, exact, shortened, text
 
 _HEAD = ("group", "where", "match", "kernels", "time", "change", "spread", "gaps", "bytes", "of limit", "verdict")
-_WIDTHS = (2.5, 1.4, 0.95, 1.1, 1.7, 0.9, 0.8, 0.9, 1.8, 1.2, 1.0)
+_WIDTHS = (3.3, 1.4, 0.95, 1.1, 1.7, 0.9, 0.85, 0.9, 1.6, 1.2, 1.05)
 _CHANGE, _GAPS = _HEAD.index("change"), _HEAD.index("gaps")
 _SHORT_VERDICTS = {"no change measured": "no change"}
 
@@ -67,7 +67,7 @@ def _totals(report: Report) -> list[Line]:
     lines = []
     for label, kernel_key, gap_key in (
         ("all groups", "groups_change_ns", "gaps_change_ns"),
-        ("remainder: streams overlapping", "remainder_ns", None),
+        ("remainder (overlap)", "remainder_ns", None),
         ("change of the step", "step_change_ns", None),
     ):
         cells = [Cell(label), *dashes[1:]]

@@ -18,7 +18,7 @@ from explorer.gallery_results import (
     results_to_json,
 )
 from explorer.gallery_settings import GallerySettings
-from explorer.recording import FACTS_FILE, RESULTS_FILE, Facts, create_recording, facts_to_json, write_json
+from explorer.recording import FACTS_FILE, RESULTS_FILE, Facts, Recording, create_recording, facts_to_json, write_json
 from tests.ui.test_compare_page import figures_of, html_of
 
 OpenPage = Callable[..., AppTest]
@@ -99,3 +99,17 @@ def test_without_a_gallery_the_page_says_how_to_record_one(pair: Path, open_page
     app.segmented_control(key="fusion_view").set_value("gallery").run()
     assert not app.exception
     assert "explorer gallery --out" in html_of(app)
+
+
+def test_a_gallery_can_be_recorded_from_the_page_but_no_function_named(
+    pair: Path, open_page: OpenPage, quick_engine: None
+) -> None:
+    app = open_page("fusion", a="sample:eager", b="sample:graph")
+    app.segmented_control(key="fusion_view").set_value("gallery").run()
+    app.number_input(key="gallery_rows").set_value(32)
+    app.button(key="gallery_start").click().run()
+    assert not app.exception
+    settings = Recording(pair / "runs" / app.query_params["recording"]).experiment_settings()
+    assert isinstance(settings, GallerySettings)
+    assert (settings.row_count, settings.own_function) == (32, None)
+    assert not app.text_input

@@ -12,6 +12,7 @@ from explorer.ui.experiment_sources import experiment_sources, find_experiment
 from explorer.ui.figures import draw_figure
 from explorer.ui.fusion_answers import Pair, open_gallery, open_pair
 from explorer.ui.fusion_gallery import draw_expression
+from explorer.ui.fusion_measure import draw_measure
 from explorer.ui.fusion_pictures import MODEL_COLUMNS, layer_groups, model_ribbons, roof_points
 from explorer.ui.fusion_tables import draw_ledger, fusion_cards, pair_line
 from explorer.ui.selection import choose, chosen, write_address
@@ -111,13 +112,8 @@ def _show_gallery() -> None:
     source = find_experiment(st.query_params.get("gallery"), usable.values()) or next(iter(usable.values()), None)
     if source is None:
         pieces.finding("Why three kernels for one line, and what does compiling change?")
-        pieces.box(
-            "No gallery is recorded yet",
-            [
-                "Record every expression with: explorer gallery --out traces/runs/gallery",
-                "Record one of your own with: explorer run --function package.module:name --out traces/runs/own",
-            ],
-        )
+        pieces.quiet_line("No gallery is recorded yet. On the command line: explorer gallery --out traces/runs/gallery")
+        draw_measure()
         return
     if len(usable) > 1:
         picked = st.selectbox(
@@ -133,6 +129,8 @@ def _show_gallery() -> None:
         draw_expression(open_gallery(source))
     except ExplorerError as problem:
         pieces.box(f"This gallery cannot be shown: {source.title}", [str(problem)], loud=True)
+    with st.expander("Record another gallery", key="fusion_record", expanded="recording" in st.query_params):
+        draw_measure()
 
 
 if __name__ == "__main__":
