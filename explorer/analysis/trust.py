@@ -90,7 +90,8 @@ def _timing(trace: Trace, pieces: list[Pieces]) -> tuple[_Entry, ...]:
     latencies = [launch_latencies(trace, one)[0] for one in pieces]
     latency = np.concatenate(latencies) if latencies else np.zeros(0, np.int64)
     early = int((latency < 0).sum())
-    clipped = int((values(trace.work, "recorded_end_ns") > values(trace.work, "end_ns")).sum())
+    cut_ns = values(trace.work, "recorded_end_ns") - values(trace.work, "end_ns")
+    clipped = int((cut_ns > 0).sum())
     resolution = trace.source.resolution_ns
     coarse = resolution is not None and resolution >= 1000
     return (
@@ -113,6 +114,7 @@ def _timing(trace: Trace, pieces: list[Pieces]) -> tuple[_Entry, ...]:
             "" if len(latency) else "No launch is known.",
         ),
         _Entry("clipped_count", "implausible durations, clipped", clipped, "count", "kernel times" if clipped else ""),
+        _Entry("clipped_ns", "time cut from them", int(cut_ns.sum()), "ns"),
     )
 
 
