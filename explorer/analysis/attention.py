@@ -97,6 +97,24 @@ def nearest_accepted(results: ProbeResults, call: AttentionCall, backend: str) -
     return results.calls[index], count
 
 
+def ragged_sentence(results: ProbeResults) -> str:
+    """Which way of calling rows of unequal length was fastest in each phase, with what it computes or copies for it."""
+    sentences = []
+    for phase in dict.fromkeys(entry.phase for entry in results.ragged):
+        timed = [entry for entry in results.ragged if entry.phase == phase and entry.time_ns is not None]
+        if len(timed) < 2:
+            continue
+        first, *others = sorted(timed, key=lambda entry: entry.time_ns or 0.0)
+        redundant = text(1 - first.useful_pair_count / first.computed_pair_count, "ratio")
+        copied = f", copies {text(first.copied_bytes, 'bytes')}" if first.copied_bytes else ""
+        rest = ", ".join(f"{entry.way.replace('_', ' ')} {text(entry.time_ns, 'ns')}" for entry in others)
+        sentences.append(
+            f"{phase.capitalize()}: {first.way.replace('_', ' ')} takes {text(first.time_ns, 'ns')} ({redundant} of "
+            f"its pairs are not needed{copied}), {rest}."
+        )
+    return " ".join(sentences)
+
+
 def first_refused(shown: Iterable[CallResult], backend: str, build_backends: Sequence[str]) -> CallResult | None:
     """The first call that a backend of this build refuses; None when it refuses none or is not in the build."""
     if backend not in build_backends:

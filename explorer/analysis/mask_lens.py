@@ -172,10 +172,9 @@ def padding_lenses(key_count: int, padded_count: int) -> tuple[Lens, Lens]:
     """(the mask that keeps the real keys, the same as a `key_padding_mask` passed as it is), one query."""
     keep = np.arange(key_count)[None, :] < key_count - padded_count
     right, wrong = boolean_lens(keep), boolean_lens(~keep)
-    return (
-        Lens("True attends", right.visible, right.sentence, right.warnings),
-        Lens("key_padding_mask passed as it is", wrong.visible, wrong.sentence, wrong.warnings),
-    )
+    passed = "key_padding_mask passed as it is"
+    sentence = f"A {passed}: the query sees {padded_count:,} of {key_count:,} keys, the padding."
+    return right, Lens(passed, wrong.visible, sentence, wrong.warnings)
 
 
 def _percent(ratio: float) -> str:

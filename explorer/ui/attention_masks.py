@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import streamlit as st
 
 from explorer.analysis.mask_lens import (
@@ -48,7 +50,7 @@ def _draw(lenses: list[Lens], name: str) -> None:
         with column:
             figure = mask_figure(picture_of(lens.visible, lens.kept_queries), theme)
             draw_figure(figure, key=f"mask_{name}_{place}", alt=lens.sentence)
-            st.html(f'<p class="lens"><b>{lens.title}.</b> {lens.sentence}</p>')
+            st.html(f'<p class="lens">{escape(lens.sentence)}</p>')
     for lens in lenses:
         if lens.warnings:
             pieces.box(f"Beware: {lens.title}", list(lens.warnings), loud=True)

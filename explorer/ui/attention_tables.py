@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 
 import streamlit as st
 
-from explorer.analysis.attention import cell_words
+from explorer.analysis.attention import cell_words, ragged_sentence
 from explorer.analysis.attention_sides import CallPair, paired_calls, sides_sentence
 from explorer.attention_names import BACKEND_LABELS
 from explorer.probe_results import PROBE_BACKENDS, CallResult
@@ -50,6 +51,7 @@ def draw_ragged(probe: OpenProbe) -> None:
     ]
     head = ("way", "calls", "device", "host", "copied", "pairs not needed", "error", "kernels of")
     draw_rows(head, lines, (2.2, 0.7, 1, 1, 1, 1.2, 0.8, 1.2))
+    st.html(f'<p class="answer">{escape(ragged_sentence(probe.results))}</p>')
 
 
 def draw_two_calls(probe: OpenProbe, result: CallResult) -> None:
