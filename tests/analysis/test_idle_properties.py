@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -91,3 +92,34 @@ def test_busy_is_the_union_and_never_more_than_the_sum(events: list[dict[str, An
 
     assert busy == union(pieces.start_ns, pieces.end_ns).total
     assert busy <= int(np.sum(pieces.end_ns - pieces.start_ns))
+
+
+@st.composite
+def stepped_events(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """The same with up to four steps that may overlap, have no work, or stand in a gap."""
+    events = draw(drawn_events())
+    starts = sorted(draw(st.lists(_TIMES, min_size=1, max_size=4)))
+    for index, start in enumerate(starts):
+        events.append(_event("user_annotation", f"step#{index}", start, draw(st.integers(1, 25))))
+    return events
+
+
+@given(stepped_events())
+@settings(max_examples=120, deadline=None)
+def test_step_windows_are_apart_and_their_parts_add_up(events: list[dict[str, Any]]) -> None:
+    trace = trace_of_events(events)
+    facts = device_facts(trace, "0", "steps")
+    windows, cover = facts.windows.windows, facts.windows.pieces.cover()
+
+    for number, window in enumerate(windows):
+        found = metric_values(trace, facts, number)
+        assert found["span_ns"] == window.length_ns
+        assert sum(found[f"{part}_ns"] or 0 for part in PARTS) == found["idle_ns"]
+        inside = cover.within(np.array([window.start_ns]), np.array([window.end_ns]))
+        assert found["busy_ns"] == int(inside[0])
+    if facts.windows.kind == "steps":
+        assert all(sooner.end_ns <= later.start_ns for sooner, later in itertools.pairwise(windows))
+        assert (
+            windows[-1].end_ns - windows[0].start_ns
+            == sum(window.length_ns for window in windows) + facts.windows.between_ns
+        )
