@@ -24,8 +24,9 @@ CallOutcome = Literal["compiled", "reused", "eager"]
 GuardGroup = Literal["shapes", "tensors", "python_state", "global_state"]
 """`tensors`: dtype, device, layout and the fixed sizes of one tensor; `shapes`: conditions on open sizes, and marks."""
 
+EAGER = "eager"
 WHOLE_GRAPH = "whole-graph"
-"""In place of a variant: explain the function instead of calling it."""
+"""What a process is asked in place of a variant: to call without compiling, or to explain instead of calling."""
 STAGES = ("dynamo", "aot_autograd", "inductor", "kernels")
 """The parts of a compilation in their order; `kernels` is Triton's or the C++ compiler's part."""
 

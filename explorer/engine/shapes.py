@@ -23,16 +23,16 @@ import torch
 from explorer.engine.calibrate import calibrate
 from explorer.engine.environment import read_environment
 from explorer.engine.journal import Journal
-from explorer.engine.shapes_calls import Caller
 from explorer.engine.shapes_logs import keep_log, log_text
 from explorer.engine.shapes_missing import CACHE_VARIABLES
+from explorer.errors import RunError
 from explorer.recording import RESULTS_FILE, TORCH_TRACE_FILE, write_json
 from explorer.shapes_results import (
+    EAGER,
     WHOLE_GRAPH,
     CompiledEntry,
     Missing,
     ShapesResults,
-    SteadyTime,
     VariantResult,
     results_to_json,
     variant_from_json,
@@ -53,9 +53,7 @@ def run(settings: ShapesSettings, folder: Path, journal: Journal) -> None:
     with tempfile.TemporaryDirectory(prefix="kernel-explorer-shapes-", ignore_cleanup_errors=True) as work_folder:
         experiment = Experiment(settings, folder, Path(work_folder), journal)
         with journal.stage("eager"):
-            experiment.keep(eager=eager_times(settings))
-            if device.type == "cuda":
-                torch.cuda.empty_cache()  # the processes to come need the room
+            experiment.call_eagerly()
         with journal.stage("cold"):
             experiment.measure(settings.variants("cold"))
         with journal.stage("warm"):
@@ -63,14 +61,6 @@ def run(settings: ShapesSettings, folder: Path, journal: Journal) -> None:
         with journal.stage("breaks"):
             experiment.explain()
     journal.finish()
-
-
-def eager_times(settings: ShapesSettings) -> list[SteadyTime]:
-    """The sequence without torch.compile, in this process, where nothing is ever compiled."""
-    caller = Caller(settings, Variant(dynamic="false", scope="model", cache="cold"), lambda _: None)
-    caller.build()
-    caller.call_eagerly()
-    return caller.result.eager
 
 
 @dataclass
@@ -88,6 +78,15 @@ class Experiment:
         self.results = replace(self.results, **fields)
         write_json(self.folder / RESULTS_FILE, results_to_json(self.results))
 
+    def call_eagerly(self) -> None:
+        """The sequence without torch.compile; raises RunError when even that fails, since nothing else can succeed."""
+        answer, exit_code = self._ask(EAGER, EAGER, self._own_caches(EAGER))
+        result = None if answer is None else variant_from_json(answer)
+        if result is None or exit_code != 0:
+            said = result.missing.message if result and result.missing else "worker.log has its output."
+            raise RunError(f"The sequence could not be called without compiling (exit code {exit_code}): {said}")
+        self.keep(eager=result.eager)
+
     def measure(self, variants: Sequence[Variant]) -> None:
         """One process a variant, in order; what is missing is noted once."""
         for done, variant in enumerate(variants):
@@ -99,7 +98,7 @@ class Experiment:
 
     def explain(self) -> None:
         """Whether the function fits into one graph; a note where even that cannot be told."""
-        answer, exit_code = self._ask(WHOLE_GRAPH, "whole-graph", os.environ)
+        answer, exit_code = self._ask(WHOLE_GRAPH, WHOLE_GRAPH, self._own_caches(WHOLE_GRAPH))
         if answer is None:
             self.journal.note(f"Dynamo could not explain the function (exit code {exit_code}); see worker.log.")
         else:
@@ -124,7 +123,11 @@ class Experiment:
             caches[name] = str(base / own / name.lower())
         return {**os.environ, **caches}
 
-    def _ask(self, asked: str, name: str, environment: Any) -> tuple[dict[str, Any] | None, int]:
+    def _own_caches(self, name: str) -> dict[str, str]:
+        """Caches that can be written, whatever the environment says: importing Dynamo already makes the folder."""
+        return {**os.environ, **{variable: str(self.work_folder / name / variable) for variable in CACHE_VARIABLES}}
+
+    def _ask(self, asked: str, name: str, environment: dict[str, str]) -> tuple[dict[str, Any] | None, int]:
         """(what the process wrote, its exit code); None when it wrote nothing."""
         answer = self.work_folder / f"{name}.json"
         process = subprocess.run(

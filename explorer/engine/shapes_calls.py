@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch._dynamo
 from torch._dynamo.utils import clear_compilation_metrics, get_compilation_metrics
 
 from explorer.engine.clock import host_ns
@@ -66,7 +67,8 @@ class Caller:
         self._variant = variant
         self._device = torch.device(settings.device)
         self._backend = CountingBackend(settings.backend == "inductor")
-        self.write = write
+        self._write = write
+        torch._dynamo.config.recompile_limit = settings.recompile_limit
         self.result = VariantResult(
             variant=variant,
             recompile_limit=torch._dynamo.config.recompile_limit,
@@ -79,7 +81,7 @@ class Caller:
     def note(self, **fields: Any) -> None:
         """Sets fields of the result and writes it."""
         self.result = replace(self.result, **fields)
-        self.write(self.result)
+        self._write(self.result)
 
     def build(self) -> None:
         """Builds the model or expression."""

@@ -25,14 +25,17 @@ def missing_of(error: Exception) -> Missing:
     for fragment, meaning in _TOOLS:
         if fragment in str(error) or fragment in type(error).__name__:
             return Missing(message=meaning, sentence=first_line)
-    folder = _unwritable_cache()
-    if folder and (isinstance(error, OSError) or isinstance(error.__cause__, OSError) or folder in str(error)):
-        return Missing(message=_cache_message(folder), sentence=first_line)
+    compiler = os.environ.get("CXX")
+    if compiler and compiler in str(error):
+        return Missing(message=_TOOLS[0][1], sentence=first_line)
+    variable = _unwritable_cache()
+    if variable is not None:
+        return Missing(message=_cache_message(variable), sentence=first_line)
     return Missing(message=failure_of(error, "compiling").message, sentence=first_line)
 
 
 def _unwritable_cache() -> str | None:
-    """The first cache variable whose folder cannot be written."""
+    """The first cache variable that names a folder which cannot be written."""
     for variable in CACHE_VARIABLES:
         value = os.environ.get(variable)
         if value and not _can_write(Path(value)):

@@ -12,13 +12,22 @@ import zlib
 from pathlib import Path, PurePosixPath
 
 from explorer.errors import RecordingError
-from explorer.recording import FACTS_FILE, RECORDING_FILES, SETTINGS_FILE, TRACE_FILE, Recording
+from explorer.recording import (
+    FACTS_FILE,
+    RECORDING_FILES,
+    RESULTS_FILE,
+    SETTINGS_FILE,
+    TORCH_TRACE_FILE,
+    TRACE_FILE,
+    Recording,
+)
 from explorer.units import text
 
 LIMIT_BYTES = 500 * 2**20
 """Most that a person may hand in at once, and most that a zip may hold."""
 _SMALL_LIMIT_BYTES = 16 * 2**20
 _CHUNK_BYTES = 2**20
+_PACKED_FILES = (TRACE_FILE, TORCH_TRACE_FILE)
 _ENCRYPTED = 1
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
@@ -30,8 +39,8 @@ def pack(folder: Path) -> bytes:
         for name in RECORDING_FILES:
             path = folder / name
             if path.is_file():
-                # The trace is gzip already; deflating it again costs seconds and saves nothing.
-                kind = zipfile.ZIP_STORED if name == TRACE_FILE else zipfile.ZIP_DEFLATED
+                # These are compressed already; deflating them again costs seconds and saves nothing.
+                kind = zipfile.ZIP_STORED if name in _PACKED_FILES else zipfile.ZIP_DEFLATED
                 archive.write(path, f"{folder.name}/{name}", compress_type=kind)
     return packed.getvalue()
 
@@ -68,7 +77,8 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
             )
         parents.add(path.parent)
         members[path.name] = info
-    missing = [name for name in (SETTINGS_FILE, FACTS_FILE, TRACE_FILE) if name not in members]
+    measured = RESULTS_FILE if RESULTS_FILE in members else TRACE_FILE  # not every experiment profiles
+    missing = [name for name in (SETTINGS_FILE, FACTS_FILE, measured) if name not in members]
     if missing or len(parents) != 1:
         raise RecordingError(
             f"The zip is no recording: {', '.join(missing) or 'its files lie in several folders'}"
@@ -79,7 +89,7 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
 
 def _write(archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: Path) -> None:
     """Copies one file, counting what really comes out: a zip's own sizes may lie."""
-    limit = LIMIT_BYTES if target.name == TRACE_FILE else _SMALL_LIMIT_BYTES
+    limit = LIMIT_BYTES if target.name in _PACKED_FILES else _SMALL_LIMIT_BYTES
     written = 0
     with archive.open(member) as packed, target.open("wb") as unpacked:
         while chunk := packed.read(_CHUNK_BYTES):

@@ -43,6 +43,30 @@ def draw_measure() -> None:
         st.fragment(_poll, run_every=1.0 if any_active(statuses([run_id])) else None)(run_id)
 
 
+def draw_fix(settings: ShapesSettings) -> None:
+    """Buttons that run the same sequence with a fix, on this machine."""
+    fixes = _fixes(settings)
+    with st.container(horizontal=True, gap="small"):
+        for label, changes in fixes.items():
+            if st.button(label, key=f"shapes_fix_{label}", icon=":material/play_arrow:"):
+                _start({**settings.to_json(), **changes, "device": this_machine().device})
+
+
+def _fixes(settings: ShapesSettings) -> dict[str, dict[str, object]]:
+    if settings.subject == "position_attribute":
+        return {
+            "Run it with a tensor buffer": {"subject": "position_buffer"},
+            "Run it with an argument": {"subject": "position_argument"},
+        }
+    ways = {
+        "Run it marked dynamic": "mark_dynamic",
+        "Run it with dynamic=True": "true",
+        "Run it with buckets": "buckets",
+    }
+    fits = {label: way for label, way in ways.items() if settings.axis == "batch" or way != "buckets"}
+    return {label: {"dynamics": (way,)} for label, way in fits.items() if (way,) != settings.dynamics}
+
+
 def _settings(machine: Machine, subject: str, sequence: str, dynamics: list[str], generates: bool) -> dict[str, object]:
     axis, sizes = SEQUENCES[sequence]
     return {

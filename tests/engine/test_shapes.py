@@ -14,7 +14,6 @@ import pytest
 import torch
 import torch._dynamo
 
-from explorer.engine.shapes import eager_times
 from explorer.engine.shapes_calls import Caller
 from explorer.engine.shapes_logs import keep_log, log_text
 from explorer.engine.shapes_missing import missing_of
@@ -152,10 +151,6 @@ def test_what_fits_into_one_graph_is_not_refused() -> None:
     assert (found.graph_count, found.break_count, found.refusal) == (1, 0, "")
 
 
-def test_eager_times_need_no_compiler() -> None:
-    assert [time.size for time in eager_times(COUNTED)] == [1, 2, 3, 5, 8, 13]
-
-
 def test_a_missing_triton_is_named() -> None:
     error = RuntimeError("Cannot find a working triton installation. Either the package is not installed or old.")
     assert "Triton is not installed" in missing_of(error).message
@@ -211,4 +206,3 @@ def test_a_hostile_environment_is_named_and_eager_results_stay(environment: str,
     assert variant.missing is not None
     assert variant.missing.message.startswith(message)
     assert [time.size for time in results.eager] == [2, 3]
-    assert [time.size for time in variant.eager] == [2, 3]

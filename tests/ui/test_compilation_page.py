@@ -7,6 +7,8 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from explorer.recording import open_recording
+from explorer.shapes_settings import ShapesSettings
 from tests.drawn_shapes import write_shapes
 from tests.ui.test_compare_page import html_of
 
@@ -34,3 +36,14 @@ def test_nothing_chosen_still_offers_the_form(traces: Path, open_page: OpenPage)
     app = open_page("compilation")
     assert "Pick a run on the left" in html_of(app)
     assert [button.label for button in app.button if button.key == "shapes_start"] == ["Start"]
+
+
+def test_the_fix_can_be_run_at_once(pair: Path, open_page: OpenPage, quick_engine: None) -> None:
+    write_shapes(pair / "samples" / "shapes")
+    app = open_page("compilation")
+    next(button for button in app.button if button.label == "Run it with a tensor buffer").click().run()
+    assert not app.exception
+    (folder,) = (pair / "runs").iterdir()
+    settings = open_recording(folder).experiment_settings()
+    assert isinstance(settings, ShapesSettings)
+    assert settings.subject == "position_buffer"

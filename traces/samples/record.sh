@@ -21,6 +21,10 @@ cuda)
     python3 -m explorer.cli sweep --out "$out/h200-sweep" --device cuda --model qwen3-0.6b --dtype bfloat16 \
         --rule vllm --max 256 --context 500
     python3 -m explorer.cli attention --out "$out/h200-attention" --device cuda
+    python3 -m explorer.cli shapes --out "$out/h200-shapes" --device cuda --model qwen3-0.6b --dtype bfloat16 \
+        --context 500 --sizes 8 16 1 --dynamic none
+    python3 -m explorer.cli shapes --out "$out/h200-shapes-position" --device cuda --subject position_attribute \
+        --sequence same --dynamic none --graphs-only --no-warm
     python3 -m explorer.cli gallery --out "$out/h200-gallery" --device cuda --dtype bfloat16 --rows 8192 --hidden 8192
     ;;
 cpu)

@@ -6,13 +6,13 @@ import streamlit as st
 
 from explorer.analysis.compilation import START_LABELS, headline, start_parts, variant_label
 from explorer.analysis.compilation_run import RUN_START_LABELS, first_answer_ns, run_payback_count, run_start_parts
-from explorer.charts.compilation import DrawnStart, start_bars
+from explorer.charts.compilation import PART_COLOURS, DrawnStart, start_bars
 from explorer.errors import ExplorerError
 from explorer.recording import Facts
 from explorer.ui import pieces
 from explorer.ui.compilation_answers import OpenShapes, open_shapes, trace_answer
 from explorer.ui.compilation_calls import draw_breaks, draw_calls, draw_guards
-from explorer.ui.compilation_measure import draw_measure
+from explorer.ui.compilation_measure import draw_fix, draw_measure
 from explorer.ui.experiment_sources import experiment_sources
 from explorer.ui.figures import draw_figure
 from explorer.ui.rows import Cell, Line, draw_rows
@@ -44,6 +44,7 @@ def _draw_runs(selection: Selection) -> None:
     if starts:
         pieces.part_title("Cold start", "from an empty process to warmed-up steps, part by part")
         draw_figure(start_bars(starts, pieces.current_theme()), key="run_starts", alt=sentence)
+        _draw_legend(starts)
     eager = next((facts for _, source, facts in measured if source.settings and source.settings.mode == "eager"), None)
     for letter, source, facts in measured:
         draw_verification(facts, f"{letter} · {source.title}", eager=None if facts is eager else eager)
@@ -108,8 +109,10 @@ def _draw_experiment(experiment: OpenShapes) -> None:
     ]
     if starts:
         draw_figure(start_bars(starts, pieces.current_theme()), key="variant_starts", alt="Cold start by part.")
+        _draw_legend(starts)
     _draw_variants(experiment)
     result = draw_calls(experiment)
+    draw_fix(experiment.settings)
     guards, breaks = st.tabs(("Guards", "Graph breaks"))
     with guards:
         if result is not None:
@@ -118,6 +121,11 @@ def _draw_experiment(experiment: OpenShapes) -> None:
         draw_breaks(experiment.results.whole_graph)
     for note in experiment.report.notes:
         pieces.quiet_line(note)
+
+
+def _draw_legend(starts: list[DrawnStart]) -> None:
+    parts = dict.fromkeys(part for start in starts for part in start.parts)
+    st.html(pieces.legend([(part, f"background:{PART_COLOURS[part]}", "") for part in parts]))
 
 
 def _draw_variants(experiment: OpenShapes) -> None:
