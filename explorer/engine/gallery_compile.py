@@ -124,7 +124,7 @@ def _kernels(code: str, said: _Artifacts, source: CodeType) -> list[GeneratedKer
         if match is None:
             continue
         name = match[1] or match[2]
-        handles = {handle for handle in (*said.nodes, *said.stacks) if handle.rpartition(":")[0] == name}
+        handles = {handle for handle in (*said.nodes, *said.stacks) if handle.partition(":")[0] == name}
         nodes = [node for handle in handles for node in said.nodes.get(handle, [])]
         stacks = [stack for handle in handles for stack in said.stacks.get(handle, [])]
         kernels.append(
