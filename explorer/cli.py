@@ -1,4 +1,4 @@
-"""The same answers without a browser: `explorer run, report, compare, buckets, attention, sweep, gallery, shapes, presets`.
+"""The same answers without a browser: `explorer run, report, compare, buckets, attention, sweep, gallery, shapes, ...`.
 
 Answers go to standard output, progress and errors to standard error. Analyses are imported inside their commands:
 `explorer run` works on a machine that has torch and numpy only.
