@@ -7,6 +7,7 @@ exclusive of each other, and what of the first call no stage explains is "first 
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections.abc import Sequence
 
@@ -123,12 +124,13 @@ def limit_call(result: VariantResult) -> Call | None:
 
 
 def failed_guards(result: VariantResult) -> dict[str, int]:
-    """Guards that ever failed and how often, in plain words."""
+    """What guards that failed were about, and how often each did: values that differ from one to the next are `…`."""
     counts: dict[str, int] = {}
     for entry in result.entries:
         if entry.recompile_reason:
-            cause = explain_reason(entry.recompile_reason).cause
-            counts[cause] = counts.get(cause, 0) + 1
+            guard = explain_reason(entry.recompile_reason).guard
+            about = re.sub(r"(expected|actual|==|<=) \w+", r"\1 …", guard)
+            counts[about] = counts.get(about, 0) + 1
     return counts
 
 

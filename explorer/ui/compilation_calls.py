@@ -74,8 +74,8 @@ def draw_guards(result: VariantResult) -> None:
     if not lines:
         pieces.quiet_line("No guards were recorded: nothing was compiled here.")
         return
-    for cause, count in failed_guards(result).items():
-        pieces.quiet_line(f"Failed {count}×: {cause}")
+    for guard, count in failed_guards(result).items():
+        pieces.quiet_line(f"Failed {count}×: {guard}")
     draw_rows(("entry", "group", "guards", "the first of them; all on hover"), lines, (1, 3, 1, 7))
 
 
