@@ -86,7 +86,7 @@ def causal_lens(query_count: int, key_count: int) -> Lens:
     return Lens(
         "is_causal",
         visible,
-        f"What is_causal does: aligned upper left. The first query sees 1 of {key_count:,} keys.",
+        f"What is_causal does: aligned upper left. The first query sees 1 of {key_count:,} keys. {_looks_at(visible)}",
         causal_warnings(query_count, key_count),
     )
 
@@ -107,10 +107,11 @@ def causal_warnings(query_count: int, key_count: int) -> tuple[str, ...]:
 
 def cache_lens(query_count: int, key_count: int) -> Lens:
     """The mask that new queries at the end of a cache need."""
+    visible = lower_right(query_count, key_count)
     return Lens(
         "lower right",
-        lower_right(query_count, key_count),
-        f"What a cache needs: aligned lower right. The last query sees all {key_count:,} keys.",
+        visible,
+        f"What a cache needs: aligned lower right. The last query sees all {key_count:,} keys. {_looks_at(visible)}",
     )
 
 
@@ -177,17 +178,31 @@ def padding_lenses(key_count: int, padded_count: int) -> tuple[Lens, Lens]:
     return right, Lens(passed, wrong.visible, sentence, wrong.warnings)
 
 
+def _looks_at(visible: Visible) -> str:
+    """Where the last query looks if all scores are equal."""
+    place = mean_attended_index(visible)[-1]
+    return "" if place is None else f"Under equal scores it looks at key {significant(place, 2)} on average."
+
+
 def _percent(ratio: float) -> str:
     """Three digits: here an eighth is 12.5 %."""
     return f"{significant(ratio * 100)} %"
 
 
-def left_padded_lens(key_count: int, padded_count: int) -> Lens:
-    """A causal mask over a row that is padded at its left: the padded queries are left with no key at all."""
+def left_padded_lens(key_count: int, padded_count: int, *, is_additive: bool = False) -> Lens:
+    """A causal mask over a row that is padded at its left: the padded queries are left with no key at all.
+
+    Written as an additive mask with the lowest finite number, those queries attend evenly to every key instead.
+    """
     visible = upper_left(key_count, key_count) & (np.arange(key_count) >= padded_count)
-    lens = boolean_lens(visible)
-    sentence = f"Padding at the left under a causal mask: {lens.empty_query_count:,} queries see nothing."
-    return Lens("left padding", visible, sentence, mask_warnings(visible))
+    empty = int((~visible.any(axis=1)).sum())
+    if not is_additive:
+        sentence = f"Padding at the left under a causal mask: {empty:,} queries see nothing."
+        return Lens("left padding", visible, sentence, mask_warnings(visible))
+    added = np.where(visible, 0.0, float(np.finfo(np.float32).min))
+    sentence = f"The same as an additive mask of the lowest number: {empty:,} queries attend evenly to every key."
+    warning = f"{sentence} Their output is the mean of all values, padding and future included: do not use it."
+    return Lens("left padding, additive", attended_by_additive(added), sentence, (warning,) if empty else ())
 
 
 def _keeps_only_the_tail(visible: Visible) -> bool:

@@ -41,7 +41,8 @@ def draw_masks() -> None:
         if keys > 1
         else 0
     )
-    _draw([*padding_lenses(keys, padded), left_padded_lens(keys, padded)], "padding")
+    is_additive = st.checkbox("left padding as an additive mask of the lowest number", key="lens_additive")
+    _draw([*padding_lenses(keys, padded), left_padded_lens(keys, padded, is_additive=is_additive)], "padding")
 
 
 def _draw(lenses: list[Lens], name: str) -> None:

@@ -92,6 +92,18 @@ def test_left_padding_under_a_causal_mask_leaves_empty_rows_and_no_other_warning
     assert left_padded_lens(6, 0).warnings == ()
 
 
+def test_additive_left_padding_makes_empty_rows_attend_to_everything() -> None:
+    lens = left_padded_lens(6, 2, is_additive=True)
+    assert lens.seen_counts.tolist() == [6, 6, 1, 2, 3, 4]
+    assert "2 queries attend evenly to every key" in lens.warnings[0]
+    assert left_padded_lens(6, 0, is_additive=True).warnings == ()
+
+
+def test_lens_says_where_the_last_query_looks() -> None:
+    assert causal_lens(1, 8).sentence.endswith("it looks at key 0 on average.")
+    assert cache_lens(1, 8).sentence.endswith("it looks at key 3.5 on average.")
+
+
 def test_mask_and_is_causal_together_are_warned_about() -> None:
     assert any("together raise an error" in text for text in boolean_lens(upper_left(4, 4), is_causal=True).warnings)
 
