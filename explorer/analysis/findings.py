@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from explorer.analysis.idle import HOST_PARTS
 from explorer.analysis.metrics import PART_LABELS, DeviceFacts, metric_values
-from explorer.trace import Trace
 from explorer.units import Number, text
 
 _WORTH_NAMING_RATIO = 0.05
@@ -18,10 +17,10 @@ _OWN_PARTS = (
 )
 
 
-def trace_findings(trace: Trace, facts: Sequence[DeviceFacts]) -> Iterator[str]:
+def trace_findings(facts: Sequence[DeviceFacts]) -> Iterator[str]:
     """One sentence a device about its idle time, and one where blocking calls drained it."""
     for one in facts:
-        found = metric_values(trace, one)
+        found = metric_values(one)
         where = f"On device {one.device}: " if len(facts) > 1 else ""
         yield where + idle_sentence(found, one.step_count, a_step=one.windows.kind == "steps")
         after_sync, idle = found["after_sync_ns"] or 0, found["idle_ns"] or 0

@@ -14,7 +14,6 @@ from explorer.analysis.metrics import (
     metric_values,
     to_metrics,
     unknown_metrics,
-    window_values,
 )
 from explorer.analysis.pieces import devices_of
 from explorer.analysis.windows import WindowKind, default_window
@@ -49,23 +48,17 @@ def gap_report(trace: Trace, window: WindowKind | None = None) -> Report:
     if not facts:
         why = "The trace has neither GPU work nor operators."
         return Report(QUESTION, "an empty trace", unknown_metrics(why), (), (why,))
-    totals = _summed([metric_values(trace, one) for one in facts])
+    totals = _summed([metric_values(one) for one in facts])
     notes = (f"Sums over {len(facts)} devices; each has its own report.",)
     return Report(QUESTION, facts[0].windows.text, to_metrics(totals), (), notes, children)
 
 
 def _device_report(trace: Trace, facts: DeviceFacts) -> Report:
-    found = metric_values(trace, facts)
+    found = metric_values(facts)
     frame = gaps_frame(trace, facts)
-    by_window = window_values(trace, facts) if facts.windows.kind == "steps" else {}
+    names = _distinct([one.name for one in facts.windows.windows]) if facts.windows.kind == "steps" else []
     steps = {
-        name: Report(
-            QUESTION,
-            name,
-            to_metrics({key: None if one is None else int(one[number]) for key, one in by_window.items()}),
-        )
-        for number, name in enumerate(_distinct([one.name for one in facts.windows.windows]))
-        if by_window
+        name: Report(QUESTION, name, to_metrics(metric_values(facts, number))) for number, name in enumerate(names)
     }
     notes = (*facts.windows.notes, *((CPU_NOTE,) if facts.windows.pieces.is_cpu else ()))
     uncertain = facts.gaps.is_uncertain

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from explorer.analysis.findings import trace_findings
-from explorer.analysis.metrics import DeviceFacts, device_facts, metric_values, window_values
+from explorer.analysis.metrics import DeviceFacts, device_facts, metric_values
 from explorer.analysis.pieces import CPU, devices_of
 from explorer.analysis.trust import trust_report
 from explorer.analysis.windows import WindowKind, default_window
@@ -26,12 +26,12 @@ def report_object(trace: Trace, window: WindowKind | None = None) -> dict[str, A
         "source": _source(trace),
         "window": kind,
         "trust": _trust(trace),
-        "findings": list(trace_findings(trace, facts)),
-        "devices": [_device(trace, one) for one in facts if one.device != CPU],
+        "findings": list(trace_findings(facts)),
+        "devices": [_device(one) for one in facts if one.device != CPU],
     }
     for one in facts:
         if one.device == CPU:
-            found["cpu"] = _device(trace, one)
+            found["cpu"] = _device(one)
     return found
 
 
@@ -52,16 +52,15 @@ def _trust(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _device(trace: Trace, facts: DeviceFacts) -> dict[str, Any]:
+def _device(facts: DeviceFacts) -> dict[str, Any]:
     windows = facts.windows
     one: dict[str, Any] = {
         "device": facts.device,
         "window": windows.text,
-        "metrics": metric_values(trace, facts),
+        "metrics": metric_values(facts),
         "notes": list(windows.notes),
     }
     if windows.kind == "steps":
-        by_window = window_values(trace, facts)
         one["between_steps_ns"] = windows.between_ns
         one["steps"] = [
             {
@@ -70,7 +69,7 @@ def _device(trace: Trace, facts: DeviceFacts) -> dict[str, Any]:
                 "start_ns": window.start_ns,
                 "end_ns": window.end_ns,
                 "pitch_ns": window.pitch_ns,
-                "metrics": {key: None if column is None else int(column[number]) for key, column in by_window.items()},
+                "metrics": metric_values(facts, number),
             }
             for number, window in enumerate(windows.windows)
         ]

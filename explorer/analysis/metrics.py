@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +49,7 @@ class DeviceFacts:
 
     windows: DeviceWindows
     gaps: Gaps
+    by_window: Mapping[str, Times | None]  # every key of METRIC_KEYS with a value a window; None: it has no meaning
 
     @property
     def device(self) -> str:
@@ -62,39 +64,36 @@ class DeviceFacts:
 def device_facts(trace: Trace, device: str, kind: WindowKind) -> DeviceFacts:
     """Windows and gaps of one device."""
     windows = device_windows(trace, device, kind)
-    return DeviceFacts(windows, gaps_of(trace, windows))
+    gaps = gaps_of(trace, windows)
+    return DeviceFacts(windows, gaps, _window_values(trace, windows, gaps))
 
 
-def metric_values(trace: Trace, facts: DeviceFacts, window: int | None = None) -> dict[str, Number | None]:
+def metric_values(facts: DeviceFacts, window: int | None = None) -> dict[str, Number | None]:
     """Every key of METRIC_KEYS, over all windows or over one of them; nanoseconds and counts."""
-    found = window_values(trace, facts)
+    by_window = facts.by_window.items()
     if window is not None:
-        return {key: None if column is None else int(column[window]) for key, column in found.items()}
-    return {key: None if column is None else int(column.sum()) for key, column in found.items()}
+        return {key: None if column is None else int(column[window]) for key, column in by_window}
+    return {key: None if column is None else int(column.sum()) for key, column in by_window}
 
 
-def window_values(trace: Trace, facts: DeviceFacts) -> dict[str, Times | None]:
-    """Every key of METRIC_KEYS with one value a window; None where the key has no meaning."""
-    windows, gaps = facts.windows, facts.gaps
+def _window_values(trace: Trace, windows: DeviceWindows, gaps: Gaps) -> dict[str, Times | None]:
+    def sums(amounts: Times) -> Times:
+        """By window; exact, since nothing here reaches 2**53 nanoseconds (104 days)."""
+        return np.bincount(gaps.window, weights=amounts, minlength=len(windows.windows)).astype(np.int64)
+
     span = np.array([one.length_ns for one in windows.windows], np.int64)
-    is_drained = gaps.drained_by != NO_ROW
-    idle = _sums(facts, gaps.length_ns)
+    idle = sums(gaps.length_ns)
     found: dict[str, Times | None] = {
         **_counts(trace, windows),
-        "gap_count": _sums(facts, np.ones(len(gaps.window), np.int64)),
+        "gap_count": sums(np.ones(len(gaps.window), np.int64)),
         "span_ns": span,
         "busy_ns": span - idle,
         "idle_ns": idle,
-        "late_host_ns": _sums(facts, gaps.late_host_ns),
-        **{f"{part}_ns": _sums(facts, gaps.parts[part]) for part in PARTS},
-        "after_sync_ns": _sums(facts, np.where(is_drained, gaps.late_host_ns, 0)),
+        "late_host_ns": sums(gaps.late_host_ns),
+        **{f"{part}_ns": sums(gaps.parts[part]) for part in PARTS},
+        "after_sync_ns": sums(np.where(gaps.drained_by != NO_ROW, gaps.late_host_ns, 0)),
     }
     return {key: found[key] for key in METRIC_KEYS}
-
-
-def _sums(facts: DeviceFacts, amounts: Times) -> Times:
-    """Sums of the gaps' amounts by window; exact, since nothing here reaches 2**53 nanoseconds (104 days)."""
-    return np.bincount(facts.gaps.window, weights=amounts, minlength=facts.step_count).astype(np.int64)
 
 
 def _counts(trace: Trace, windows: DeviceWindows) -> dict[str, Times | None]:

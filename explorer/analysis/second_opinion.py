@@ -36,14 +36,14 @@ def beside(trace: Trace, opinion: Report) -> Report:
         (
             "average step",
             opinion.value("step_ns"),
-            _per_step(trace, facts, "span_ns"),
+            _per_step(facts, "span_ns"),
             "ns",
             "Theirs lasts until the next step's host start; ours ends with the step's own last GPU work.",
         ),
         (
             "GPU utilisation",
             opinion.value("gpu_utilisation_ratio"),
-            _ratio(_per_step(trace, facts, "busy_ns"), _per_step(trace, facts, "span_ns")),
+            _ratio(_per_step(facts, "busy_ns"), _per_step(facts, "span_ns")),
             "ratio",
             "Theirs counts kernels only, over the host times of all steps; ours counts copies too, over the windows.",
         ),
@@ -74,10 +74,10 @@ def beside(trace: Trace, opinion: Report) -> Report:
     return Report(QUESTION, window, (), (ReportTable("figures", "Side by side", _COLUMNS, frame),), opinion.notes)
 
 
-def _per_step(trace: Trace, facts: DeviceFacts | None, key: str) -> float | None:
+def _per_step(facts: DeviceFacts | None, key: str) -> float | None:
     if facts is None or not facts.step_count:
         return None
-    value = metric_values(trace, facts)[key]
+    value = metric_values(facts)[key]
     return None if value is None else value / facts.step_count
 
 

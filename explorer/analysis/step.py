@@ -83,7 +83,7 @@ def _profiled(trace: Trace, device: str) -> dict[str, Number]:
     facts = device_facts(trace, device, default_window(trace))
     windows = facts.windows
     count = max(facts.step_count, 1)
-    found = metric_values(trace, facts)
+    found = metric_values(facts)
     calls = windows.pieces.call_row[windows.window_of_piece != NO_ROW]
     launches = len(set(calls[calls != NO_ROW].tolist()))
     numbers = {

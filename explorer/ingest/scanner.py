@@ -28,6 +28,7 @@ from explorer.ingest.event_scan import (
     PH,
     PID,
     QUEUE,
+    RECENT,
     REGISTERS,
     SHARED_MEMORY,
     STREAM,
@@ -228,7 +229,7 @@ def scan_block(address: int, end: int, is_first: bool, spans: Longs, tokens: int
             byte = load_byte(here)
         if byte != OPEN_BRACE:
             return (MORE_TEXT if here >= end else REFUSED), address, is_first
-        spans[:] = 0
+        spans[:RECENT] = 0
         behind = scan_event(here, spans)
         if behind < 0:
             return (MORE_TEXT if -behind >= end else REFUSED), address, is_first

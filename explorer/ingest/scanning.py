@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from explorer.ingest.categories import kind_of_category
 from explorer.ingest.document import LONGEST_EVENT_BYTES
-from explorer.ingest.event_scan import SPAN_COUNT
+from explorer.ingest.event_scan import SPANS_SIZE
 from explorer.ingest.events import Event
 from explorer.ingest.interning import TokenTable
 from explorer.ingest.memory import PADDING_BYTES
@@ -63,7 +63,7 @@ class Scanner:
         buffer[len(text) :] = 0
         origin = buffer.ctypes.data
         address, end = origin, origin + len(text)
-        spans = np.zeros(2 * SPAN_COUNT, np.int64)
+        spans = np.zeros(SPANS_SIZE, np.int64)
         tokens, rows = self.tokens.layout.ctypes.data, self.rows.layout.ctypes.data
         batches: list[dict[str, npt.NDArray[Any]]] = []
         metadata: list[Event] = []

@@ -8,12 +8,13 @@ from explorer.ingest.event_scan import (
     DUR,
     EXTERNAL_ID,
     EXTERNAL_ID_2021,
+    RECENT,
     TS,
     UNREADABLE,
     parse_integer,
     parse_ticks,
 )
-from explorer.ingest.interning import FULL, code_of_token
+from explorer.ingest.interning import FULL, code_of_token, same_bytes
 from explorer.ingest.json_scan import BACKSLASH, OPEN_BRACE, OPEN_BRACKET, QUOTE
 from explorer.ingest.memory import compiled, load_byte, store_code, store_long
 from explorer.ingest.rows import ROW_ROOM
@@ -36,10 +37,7 @@ def write_token(spans: Longs, key: int, tokens: int, place: int) -> int:
     if is_null(spans, key):
         store_code(place, -1)
         return OK
-    start = spans[2 * key]
-    code = code_of_token(start, spans[2 * key + 1] - start, tokens)
-    store_code(place, code)
-    return code if code == FULL else OK
+    return _write_code(spans, key, spans[2 * key], spans[2 * key + 1], tokens, place)
 
 
 @compiled
@@ -53,9 +51,22 @@ def write_label(spans: Longs, key: int, tokens: int, place: int) -> int:
     if end == start:
         store_code(place, -1)
         return OK
-    code = code_of_token(start, end - start, tokens)
+    return _write_code(spans, key, start, end, tokens, place)
+
+
+@compiled
+def _write_code(spans: Longs, key: int, start: int, end: int, tokens: int, place: int) -> int:
+    """Writes a token's code. Most are those of the event before, so these are compared before any table is asked."""
+    recent, length = RECENT + 3 * key, end - start
+    if spans[recent + 1] == length and same_bytes(spans[recent], start, length):
+        store_code(place, spans[recent + 2])
+        return OK
+    code = code_of_token(start, length, tokens)
+    if code == FULL:
+        return FULL
     store_code(place, code)
-    return code if code == FULL else OK
+    spans[recent], spans[recent + 1], spans[recent + 2] = start, length, code
+    return OK
 
 
 @compiled

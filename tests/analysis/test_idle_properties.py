@@ -51,7 +51,7 @@ def drawn_events(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 def _values(trace: Trace) -> dict[str, Any]:
-    return metric_values(trace, device_facts(trace, "0", "trace"))
+    return metric_values(device_facts(trace, "0", "trace"))
 
 
 @given(drawn_events())
@@ -112,7 +112,7 @@ def test_step_windows_are_apart_and_their_parts_add_up(events: list[dict[str, An
     windows, cover = facts.windows.windows, facts.windows.pieces.cover()
 
     for number, window in enumerate(windows):
-        found = metric_values(trace, facts, number)
+        found = metric_values(facts, number)
         assert found["span_ns"] == window.length_ns
         assert sum(found[f"{part}_ns"] or 0 for part in PARTS) == found["idle_ns"]
         inside = cover.within(np.array([window.start_ns]), np.array([window.end_ns]))

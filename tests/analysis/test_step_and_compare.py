@@ -171,8 +171,6 @@ def test_another_device_is_no_fair_comparison() -> None:
 
 
 def test_findings_name_the_largest_parts_of_idle() -> None:
-    trace = slow()
-
-    (finding,) = trace_findings(trace, [device_facts(trace, "0", "steps")])
+    (finding,) = trace_findings([device_facts(slow(), "0", "steps")])
 
     assert finding == "Of 80.0 µs idle a step: 50.0 µs Python and host and 30.0 µs launch call."
