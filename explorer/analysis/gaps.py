@@ -25,7 +25,7 @@ from explorer.units import Number
 QUESTION = "Where does the GPU wait, and for what?"
 CPU_NOTE = (
     "This trace has no GPU work. Host operators stand in for kernels, each with its self time; idle is when no "
-    "operator runs on any thread."
+    "operator runs on any thread. Compiled code shows as its Torch-Compiled Region."
 )
 _LONGEST_COUNT = 50
 _SIZE_EDGES_NS = [0, *(step * 10**power for power in range(2, 9) for step in (1, 2, 5))]

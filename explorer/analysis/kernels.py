@@ -27,7 +27,10 @@ FAMILY_LABELS = {
     "memory": "memcpy and memset",
     "other": "other",
 }
-_CPU_NOTE = "This trace has no GPU work. Host operators stand in for kernels, each with its self time."
+_CPU_NOTE = (
+    "This trace has no GPU work. Host operators stand in for kernels, each with its self time; compiled code shows as "
+    "its Torch-Compiled Region."
+)
 
 
 def kernel_report(trace: Trace, window: WindowKind | None = None) -> Report:

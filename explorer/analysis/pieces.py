@@ -2,7 +2,8 @@
 
 A CPU has no kernels. There an operator's *self time*, the stretches in which it is the innermost one on its thread,
 stands in for a kernel: outermost operators would hide what they are made of, and leaves alone would lose the time an
-operator spends outside its children. Self times never overlap on one thread, so busy time is right.
+operator spends outside its children. Self times never overlap on one thread, so busy time is right. Dynamo's own
+events are left out, but for a compiled region: what Inductor generates for a CPU has no events of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from explorer.trace import Trace, codes_and_words, values, values_or
 
 CPU = "cpu"
 """The device name under which a trace without GPU work is analysed."""
+_COMPILED_CODE = ("Torch-Compiled Region", "CompiledFunction")
 
 
 @dataclass(frozen=True)
@@ -84,10 +86,12 @@ def _work_pieces(trace: Trace, device: str) -> Pieces:
 
 def _operator_pieces(trace: Trace) -> Pieces:
     start, end = values(trace.operators, "start_ns"), values(trace.operators, "end_ns")
+    runs = _runs_code(trace)
     starts, ends, rows = [], [], []
     for members in threads_of(trace, "operators").values():
         steps = innermost(start[members], end[members])
         inside = np.flatnonzero(steps.row[:-1] != NO_ROW)
+        inside = inside[runs[members[steps.row[inside]]]]
         starts.append(steps.time[inside])
         ends.append(steps.time[inside + 1])
         rows.append(members[steps.row[inside]])
@@ -105,6 +109,15 @@ def _operator_pieces(trace: Trace) -> Pieces:
         position_in_launch=nothing,
         is_kernel=np.ones(len(order), bool),
     )
+
+
+def _runs_code(trace: Trace) -> npt.NDArray[np.bool_]:
+    """Which operators run the model's code, and are not Dynamo's or Inductor's own work."""
+    kinds, kind_words = codes_and_words(trace.operators, "kind")
+    names, name_words = codes_and_words(trace.operators, "name")
+    is_compiled_code = np.array([word.startswith(_COMPILED_CODE) for word in name_words], bool)
+    is_operator = np.array([word == "operator" for word in kind_words], bool)
+    return np.asarray(is_operator[kinds] | is_compiled_code[names])
 
 
 def threads_of(trace: Trace, table: str) -> dict[tuple[str, str], Rows]:

@@ -26,6 +26,7 @@ _COMPILE_PREFIXES = (
     "CompiledFunction",
     "Pregraph bytecode",
     "AOTDispatcher Runtime Wrapper",
+    "PythonDispatchMode",
 )
 _COMPILE_PARTS = ("(dynamo_timed)", "compile_fx", "inductor_compile", "_compile.compile_inner", "backend_compile")
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from explorer.analysis.gaps import gap_report
 from explorer.analysis.kernels import kernel_report
 from explorer.trace import Trace
 from tests.drawing import draw
+from tests.reading import trace_of_events
 from tests.shared import SHARED, needs_shared
 
 
@@ -104,3 +106,21 @@ def test_plain_eager_decode_makes_about_1900_operator_calls_a_step(read: Callabl
 
     assert report.value("operator_calls_per_step") == 3 * 1868  # nothing marks this trace's three steps
     assert report.value("launching_calls_per_step") == 3 * 1586
+
+
+def test_on_the_cpu_compiling_is_idle_and_compiled_code_is_not() -> None:
+    events = [
+        {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": start, "dur": length}
+        for name, start, length in (
+            ("inductor_compile (dynamo_timed)", 0, 50),
+            ("aten::mm", 60, 10),
+            ("Torch-Compiled Region: 0/0", 80, 20),
+            ("TorchDynamo Cache Lookup", 70, 5),
+        )
+    ]
+
+    report = kernel_report(trace_of_events(events), "trace")
+    gaps = gap_report(trace_of_events(events), "trace")
+
+    assert report.table("kernels")["name"].tolist() == ["Torch-Compiled Region: 0/0", "aten::mm"]
+    assert gaps.value("compile_and_guards_ns") == 5_000
