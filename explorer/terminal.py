@@ -22,10 +22,11 @@ from explorer.analysis.sweep import sweep_report
 from explorer.analysis.trust import trust_report
 from explorer.analysis.windows import WindowKind
 from explorer.errors import RecordingError, TraceError
+from explorer.facts import Facts
 from explorer.ingest import read_trace
 from explorer.probe_results import ProbeResults, results_from_json
 from explorer.probe_settings import ProbeSettings
-from explorer.recording import Facts, open_recording
+from explorer.recording import open_recording
 from explorer.report import Column, Delta, Report, ReportTable, metrics_to_json
 from explorer.settings import RunSettings
 from explorer.sweep_settings import SweepResults, SweepSettings

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from explorer.attention_call import AttentionCall
+from explorer.facts import Calibration, Environment, Facts, facts_to_json
 from explorer.probe_results import (
     CallResult,
     Cell,
@@ -16,17 +17,7 @@ from explorer.probe_results import (
     results_to_json,
 )
 from explorer.probe_settings import ProbeSettings
-from explorer.recording import (
-    FACTS_FILE,
-    RESULTS_FILE,
-    Calibration,
-    Environment,
-    Facts,
-    Recording,
-    create_recording,
-    facts_to_json,
-    write_json,
-)
+from explorer.recording import FACTS_FILE, RESULTS_FILE, Recording, create_recording, write_json
 
 DECODE = AttentionCall(label="decode", query_tokens=1, kv_head_count=8)
 MASKED = AttentionCall(label="decode with mask", query_tokens=1, kv_head_count=8, mask="padding", mask_shape="B11T")

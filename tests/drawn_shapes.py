@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from explorer.recording import FACTS_FILE, RESULTS_FILE, Facts, create_recording, facts_to_json, write_json
+from explorer.facts import Facts, facts_to_json
+from explorer.recording import FACTS_FILE, RESULTS_FILE, create_recording, write_json
 from explorer.shapes_results import (
     Call,
     CompiledEntry,

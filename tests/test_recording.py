@@ -9,21 +9,8 @@ from pathlib import Path
 import pytest
 
 from explorer.errors import RecordingError
-from explorer.recording import (
-    END_FILE,
-    FACTS_FILE,
-    Correctness,
-    Environment,
-    Facts,
-    Failure,
-    Progress,
-    Recording,
-    RunState,
-    create_recording,
-    facts_to_json,
-    open_recording,
-    write_json,
-)
+from explorer.facts import Correctness, Environment, Facts, Failure, RunState, facts_to_json
+from explorer.recording import END_FILE, FACTS_FILE, Progress, Recording, create_recording, open_recording, write_json
 from explorer.settings import RunSettings
 
 NO_SUCH_PROCESS = 2**22 + 1

@@ -13,8 +13,8 @@ from explorer.analysis.attention_choice import SDPA_BACKENDS, is_slower_choice, 
 from explorer.analysis.attention_tables import calls_table, cells_table, graphs_table, ragged_table
 from explorer.attention_call import AttentionCall, difference
 from explorer.attention_names import BACKEND_LABELS
+from explorer.facts import Facts
 from explorer.probe_results import CallResult, Cell, Change, ProbeResults
-from explorer.recording import Facts
 from explorer.report import Metric, Report
 from explorer.units import text
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from explorer.attention_names import BACKEND_LABELS
+from explorer.facts import Facts
 from explorer.probe_results import PROBE_BACKENDS, CallResult, Cell, ProbeResults
-from explorer.recording import Facts
 from explorer.units import significant
 
 _NS_PER_S = 1e9

@@ -7,8 +7,8 @@ from typing import Any
 
 from explorer.analysis.attention import attention_report, headline
 from explorer.analysis.attention_choice import fastest_cell, is_slower_choice, possible_gain, rates_of
+from explorer.facts import Facts
 from explorer.probe_results import CallResult, Cell, ProbeResults
-from explorer.recording import Facts
 from explorer.report import metrics_to_json
 
 

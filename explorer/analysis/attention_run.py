@@ -15,7 +15,7 @@ import pandas as pd
 from explorer.analysis.pieces import Pieces, devices_of
 from explorer.analysis.windows import WindowKind, default_window, device_windows
 from explorer.attention_names import BACKEND_LABELS, Backends, backend_of_name, backend_that_ran
-from explorer.recording import Facts
+from explorer.facts import Facts
 from explorer.report import Column, Metric, Report, ReportTable
 from explorer.settings import RunSettings
 from explorer.spans import NO_ROW, Rows

@@ -8,8 +8,8 @@ import pandas as pd
 
 from explorer.analysis.attention_choice import fastest_cell, is_slower_choice, possible_gain, rates_of
 from explorer.attention_names import BACKEND_LABELS
+from explorer.facts import Facts
 from explorer.probe_results import CallResult, Cell, ProbeResults
-from explorer.recording import Facts
 from explorer.report import Column, ReportTable
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from explorer.recording import Facts
+from explorer.facts import Facts
 from explorer.report import Delta, Metric, Report
 from explorer.settings import RunSettings
 from explorer.units import Number, significant, text

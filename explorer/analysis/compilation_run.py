@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 
-from explorer.recording import Facts
+from explorer.facts import Facts
 
 RUN_START_LABELS = {
     "build": "build and load",

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from explorer.analysis.fusion_names import operator_word
+from explorer.facts import Calibration
 from explorer.gallery_results import ExpressionResult, GeneratedKernel, OperatorUse, SideResult
-from explorer.recording import Calibration
 from explorer.report import Metric, Report
 from explorer.units import text
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from explorer.analysis.metrics import device_facts, metric_values
 from explorer.analysis.pieces import devices_of
 from explorer.analysis.windows import default_window
-from explorer.recording import Facts
+from explorer.facts import Facts
 from explorer.report import Metric, Report
 from explorer.settings import RunSettings
 from explorer.spans import NO_ROW

@@ -12,7 +12,7 @@ import torch
 
 from explorer.engine.clock import device_ns, synchronize
 from explorer.engine.environment import free_memory_bytes
-from explorer.recording import Calibration
+from explorer.facts import Calibration
 
 _BUFFER_BYTES = {"cuda": 2 * 2**30, "cpu": 64 * 2**20}
 _MATRIX_SIZE = {"cuda": 8192, "cpu": 512}

@@ -27,7 +27,7 @@ from explorer.engine.environment import free_memory_bytes
 from explorer.engine.model import Qwen3
 from explorer.engine.weights import WeightSource, build_model
 from explorer.engine.workload import Step, Workload, fill_context
-from explorer.recording import Correctness
+from explorer.facts import Correctness
 from explorer.settings import Dtype
 
 ERROR_LIMITS: Mapping[Dtype, float] = MappingProxyType({"bfloat16": 0.05, "float16": 0.01, "float32": 1e-4})

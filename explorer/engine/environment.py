@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from explorer.errors import SettingsError
-from explorer.recording import Environment
+from explorer.facts import Environment
 
 _DRIVER_FILE = Path("/proc/driver/nvidia/version")
 _PROCESSOR_FILE = Path("/proc/cpuinfo")

@@ -11,7 +11,7 @@ import re
 import torch
 
 from explorer.errors import ExplorerError
-from explorer.recording import Failure
+from explorer.facts import Failure
 
 _UNSUPPORTED_TEXTS = (
     (

@@ -10,14 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from explorer.recording import (
-    FACTS_FILE,
-    Facts,
-    Failure,
-    Progress,
-    facts_to_json,
-    write_json,
-)
+from explorer.facts import Facts, Failure, facts_to_json
+from explorer.recording import FACTS_FILE, Progress, write_json
 
 _COUNT_INTERVAL_NS = 200_000_000
 

@@ -23,7 +23,7 @@ from explorer.engine.graphs import GraphPool, measure_capture, require_shape, wa
 from explorer.engine.model import LayerRunner, StepInputs, run_layer
 from explorer.engine.piecewise import PiecewiseStep, compiled_functions
 from explorer.engine.workload import Step, Workload
-from explorer.recording import ColdStart
+from explorer.facts import ColdStart
 from explorer.settings import COMPILED_MODES, PIECEWISE_MODES, RunSettings
 
 

@@ -33,7 +33,8 @@ from explorer.engine.piecewise import PiecewiseStep, no_scope
 from explorer.engine.steady import CountListener
 from explorer.engine.trace_counts import TraceCounts, count_trace
 from explorer.engine.workload import Step, Workload
-from explorer.recording import TRACE_FILE, Profile
+from explorer.facts import Profile
+from explorer.recording import TRACE_FILE
 
 _DISCARDED_STEP_COUNT = 2
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from explorer.experiments import ExperimentSettings
+from explorer.facts import RunState
 from explorer.launch.process import log_tail
-from explorer.recording import Recording, RunState
+from explorer.recording import Recording
 
 JobState = Literal["queued", "running", "finished", "failed", "cancelled"]
 StageState = Literal["waiting", "running", "finished", "failed"]

@@ -12,8 +12,9 @@ from explorer.analysis.attention import attention_report, enabling_sentence, sho
 from explorer.analysis.attention_choice import SDPA_BACKENDS, is_slower_choice, rates_of, slowness
 from explorer.attention_names import BACKEND_LABELS
 from explorer.charts.attention import MatrixCell, MatrixRow
+from explorer.facts import Facts
 from explorer.probe_results import PROBE_BACKENDS, CallResult, Cell, ProbeResults, results_from_json
-from explorer.recording import Facts, Recording
+from explorer.recording import Recording
 from explorer.report import Report
 from explorer.ui.experiment_sources import ExperimentSource
 from explorer.units import text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from explorer.attention_names import BACKEND_LABELS, backend_that_ran
-from explorer.recording import Correctness, Facts
+from explorer.facts import Correctness, Facts
 from explorer.settings import MODE_LABELS, RunSettings
 from explorer.ui.sources import KIND_LABELS, Source
 from explorer.units import text

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from explorer.errors import RecordingError
 from explorer.experiments import ExperimentSettings
-from explorer.recording import FACTS_FILE, RESULTS_FILE, SETTINGS_FILE, Facts, Recording, RunState
+from explorer.facts import Facts, RunState
+from explorer.recording import FACTS_FILE, RESULTS_FILE, SETTINGS_FILE, Recording
 from explorer.ui.places import runs_folder, samples_folder, uploads_folder
 from explorer.ui.sources import KIND_LABELS, SourceKind, experiment_of, recording_folders, session_uploads
 

@@ -10,8 +10,9 @@ import streamlit as st
 from explorer.analysis.fusion import Fusion, fusion
 from explorer.analysis.fusion_kernels import StepKernels, step_kernels
 from explorer.errors import TraceError
+from explorer.facts import Facts
 from explorer.gallery_results import GalleryResults, results_from_json
-from explorer.recording import Facts, Recording
+from explorer.recording import Recording
 from explorer.trace import Trace
 from explorer.ui.answers import trace_of
 from explorer.ui.experiment_sources import ExperimentSource

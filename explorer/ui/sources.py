@@ -16,7 +16,8 @@ from typing import Literal
 import streamlit as st
 
 from explorer.errors import ExplorerError, RecordingError, TraceError
-from explorer.recording import FACTS_FILE, SETTINGS_FILE, TRACE_FILE, Facts, Recording, RunState
+from explorer.facts import Facts, RunState
+from explorer.recording import FACTS_FILE, SETTINGS_FILE, TRACE_FILE, Recording
 from explorer.settings import MODES, RunSettings
 from explorer.ui.archive import LIMIT_BYTES, unpack
 from explorer.ui.places import runs_folder, samples_folder, uploads_folder

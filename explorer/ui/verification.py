@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.analysis.compilation_run import first_answer_ns, run_payback_count, run_start_parts
-from explorer.recording import Facts
+from explorer.facts import Facts
 from explorer.ui import pieces
 from explorer.ui.pieces import Card, single_text
 from explorer.units import text

@@ -27,8 +27,8 @@ from explorer.analysis.attention_choice import (
 )
 from explorer.analysis.attention_output import attention_object
 from explorer.analysis.attention_sides import paired_calls, sides_sentence
+from explorer.facts import Facts
 from explorer.probe_results import CallResult, Cell, ProbeResults
-from explorer.recording import Facts
 from explorer.terminal import attention_lines, json_attention
 from tests.drawn_probe import CHUNK, DECODE, MASKED, drawn_facts, drawn_results, ran, write_probe
 

@@ -14,9 +14,9 @@ from explorer.analysis.attention_run import attention_share, backends_of_run
 from explorer.analysis.attention_saving import alternatives, run_to_check, saving_sentence
 from explorer.attention_calls import call_of_run
 from explorer.attention_names import Backends
+from explorer.facts import Facts
 from explorer.ingest import read_trace
 from explorer.probe_results import ProbeResults
-from explorer.recording import Facts
 from explorer.settings import MODEL_SHAPES, RunSettings
 from explorer.trace import Trace
 from tests.drawn_probe import drawn_results

@@ -21,8 +21,8 @@ from explorer.analysis.compilation_reasons import break_words, explain_reason
 from explorer.analysis.compilation_run import first_answer_ns, run_payback_count, run_start_parts
 from explorer.analysis.compilation_trace import compilation_trace_report
 from explorer.cli import main
+from explorer.facts import ColdStart, Facts
 from explorer.ingest import read_trace
-from explorer.recording import ColdStart, Facts
 from explorer.shapes_results import results_from_json, results_to_json
 from tests.drawn_shapes import MS, SETTINGS, drawn_results, stopped_variant, write_shapes
 

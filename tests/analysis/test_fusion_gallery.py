@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from explorer.analysis.fusion_gallery import gallery_groups, gallery_headline, gallery_report
+from explorer.facts import Calibration
 from explorer.gallery_results import ExpressionResult, GeneratedKernel, GraphBreak, OperatorUse, SideResult
-from explorer.recording import Calibration
 
 TENSOR = 8192 * 8192 * 2
 

@@ -10,7 +10,7 @@ from explorer.analysis.compare import comparable, compare_reports, comparison_se
 from explorer.analysis.findings import trace_findings
 from explorer.analysis.metrics import device_facts
 from explorer.analysis.step import step_floor_ns, step_report
-from explorer.recording import Calibration, Environment, Facts, Profile
+from explorer.facts import Calibration, Environment, Facts, Profile
 from explorer.report import Report
 from explorer.settings import RunSettings
 from explorer.trace import Trace

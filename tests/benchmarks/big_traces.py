@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from explorer.recording import Facts, create_recording, facts_to_json, write_json
+from explorer.facts import Facts, facts_to_json
+from explorer.recording import create_recording, write_json
 from explorer.settings import Mode, RunSettings
 
 KERNELS_A_STEP = 1700

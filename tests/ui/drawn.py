@@ -7,20 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from explorer.recording import (
-    FACTS_FILE,
-    LOG_FILE,
-    SETTINGS_FILE,
-    TRACE_FILE,
-    Calibration,
-    Correctness,
-    Environment,
-    Facts,
-    Failure,
-    Profile,
-    facts_to_json,
-    write_json,
-)
+from explorer.facts import Calibration, Correctness, Environment, Facts, Failure, Profile, facts_to_json
+from explorer.recording import FACTS_FILE, LOG_FILE, SETTINGS_FILE, TRACE_FILE, write_json
 from explorer.settings import RunSettings
 
 KERNELS = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from explorer.recording import FACTS_FILE, Failure, Progress, Recording, write_json
+from explorer.facts import Failure
+from explorer.recording import FACTS_FILE, Progress, Recording, write_json
 from explorer.settings import RunSettings
 from tests.ui.drawn import facts_of, write_trace
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.facts import facts_to_json
 from explorer.probe_results import ProbeResults
-from explorer.recording import FACTS_FILE, RESULTS_FILE, facts_to_json, write_json
+from explorer.recording import FACTS_FILE, RESULTS_FILE, write_json
 from explorer.settings import RunSettings
 from tests.drawn_probe import drawn_facts, drawn_results, write_probe
 from tests.ui.drawn import write_recording

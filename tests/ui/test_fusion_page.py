@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.facts import Facts, facts_to_json
 from explorer.gallery_results import (
     ExpressionResult,
     GalleryResults,
@@ -18,7 +19,7 @@ from explorer.gallery_results import (
     results_to_json,
 )
 from explorer.gallery_settings import GallerySettings
-from explorer.recording import FACTS_FILE, RESULTS_FILE, Facts, Recording, create_recording, facts_to_json, write_json
+from explorer.recording import FACTS_FILE, RESULTS_FILE, Recording, create_recording, write_json
 from tests.ui.test_compare_page import figures_of, html_of
 
 OpenPage = Callable[..., AppTest]

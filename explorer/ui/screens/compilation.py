@@ -8,7 +8,7 @@ from explorer.analysis.compilation import START_LABELS, headline, start_parts, v
 from explorer.analysis.compilation_run import RUN_START_LABELS, first_answer_ns, run_payback_count, run_start_parts
 from explorer.charts.compilation import PART_COLOURS, DrawnStart, start_bars
 from explorer.errors import ExplorerError
-from explorer.recording import Facts
+from explorer.facts import Facts
 from explorer.ui import pieces
 from explorer.ui.compilation_answers import OpenShapes, open_shapes, trace_answer
 from explorer.ui.compilation_calls import draw_breaks, draw_calls, draw_guards
