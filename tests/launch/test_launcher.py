@@ -153,7 +153,10 @@ def test_a_worker_that_cannot_start_says_why_in_the_log(launcher_of: MakeLaunche
     assert "no_such_module_here" in status.log_tail
 
 
-def test_a_missing_interpreter_is_a_failed_job_and_not_a_dead_launcher(tmp_path: Path) -> None:
+def test_a_missing_interpreter_is_a_failed_job_and_not_a_dead_launcher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))  # another run may hold this machine's turn
     launcher = Launcher((str(tmp_path / "no-such-python"),))
     assert "could not be started" in launcher.wait(launcher.submit(TINY, tmp_path / "run"), 20).message
     assert launcher.wait(launcher.submit(TINY, tmp_path / "again"), 20).state == "failed"
