@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.ingest.columns import ABSENT, Codes, Longs
+from explorer.ingest.columns import Codes, Longs
 from explorer.ingest.interning import first_bytes
 from explorer.ingest.json_scan import (
     BACKSLASH,
     CLOSE_BRACE,
     COLON,
     COMMA,
-    DOT,
-    MINUS,
     OPEN_BRACE,
     QUOTE,
     skip_space,
@@ -45,13 +43,6 @@ RECENT = 2 * SPAN_COUNT
 SPANS_SIZE = RECENT + 3 * SPAN_COUNT
 OTHER_KEY = -1
 FIRST_ARGUMENT = CORRELATION
-
-UNREADABLE = -(1 << 62) - 1
-_MOST_DIGITS = 15
-_FLOATS_BLUR_US = 1 << 36
-"""From here on the tolerant reader cannot tell a fourth decimal; see ticks.are_exact."""
-_MOST_TICK_DIGITS, _LATEST_US = 16, (1 << 62) // 1000 - 1
-_POWERS = 10.0 ** np.arange(_MOST_DIGITS + 1)
 
 
 def _eight(key: bytes) -> np.uint64:
@@ -224,77 +215,3 @@ def scan_event(address: int, spans: Longs) -> int:
         elif load_byte(address) == CLOSE_BRACE:
             return -address
     return address + 1
-
-
-@compiled
-def parse_ticks(start: int, end: int) -> int:
-    """Microseconds with decimals as nanoseconds, from their digits; UNREADABLE for anything but a plain decimal."""
-    is_negative = load_byte(start) == MINUS
-    if is_negative:
-        start += 1
-    value, place = 0, start
-    byte = load_byte(place)
-    while place < end and 48 <= byte <= 57:
-        value = 10 * value + byte - 48
-        place += 1
-        byte = load_byte(place)
-    if place == start or place - start > _MOST_TICK_DIGITS or value > _LATEST_US:
-        return UNREADABLE
-    if place < end and (byte != DOT or (end - place > 4 and value >= _FLOATS_BLUR_US)):
-        return UNREADABLE
-    value *= 1000
-    if place < end:
-        scale, place = 1000, place + 1
-        while place < end:
-            byte = load_byte(place)
-            if not 48 <= byte <= 57:
-                return UNREADABLE
-            if scale > 1:
-                scale //= 10
-                value += scale * (byte - 48)
-            elif scale == 1:  # the fourth decimal rounds, the rest says nothing
-                value += byte >= 53
-                scale = 0
-            place += 1
-    return -value if is_negative else value
-
-
-@compiled
-def parse_integer(start: int, end: int) -> int:
-    """A whole number; ABSENT when it is not there or null; UNREADABLE for anything else."""
-    if start == 0 or load_byte(start) == 110:  # n of null
-        return ABSENT
-    is_negative = load_byte(start) == MINUS
-    if is_negative:
-        start += 1
-    if end - start > _MOST_DIGITS or end == start:
-        return UNREADABLE
-    value = 0
-    for place in range(start, end):
-        byte = load_byte(place)
-        if not 48 <= byte <= 57:
-            return UNREADABLE
-        value = 10 * value + byte - 48
-    return -value if is_negative else value
-
-
-@compiled
-def parse_float(start: int, end: int) -> float:
-    """A plain decimal of up to 15 digits, correctly rounded; NaN when it is absent; infinity for anything else."""
-    if start == 0 or load_byte(start) == 110:
-        return np.nan
-    digits, decimals, seen_dot = 0, 0, False
-    first = start + (load_byte(start) == MINUS)
-    if end - first > _MOST_DIGITS:
-        return np.inf
-    for place in range(first, end):
-        byte = load_byte(place)
-        if byte == DOT:
-            seen_dot = True
-        elif 48 <= byte <= 57:
-            digits = 10 * digits + byte - 48
-            decimals += seen_dot
-        else:
-            return np.inf
-    value: float = digits / _POWERS[decimals]  # both exact, so the quotient is rounded once
-    return -value if first > start else value

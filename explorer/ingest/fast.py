@@ -10,7 +10,7 @@ Where anything is unusual the whole file is refused, and the tolerant reader tak
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import SimpleQueue
@@ -25,7 +25,7 @@ from explorer.ingest.document import BARE_LIST, LONGEST_EVENT_BYTES, Text, last_
 from explorer.ingest.open import Source
 from explorer.ingest.repair import Notes
 from explorer.ingest.rows import HOST_CODES, WORK_CODES
-from explorer.ingest.scanning import RefusedError, Scanned, Scanner
+from explorer.ingest.scanning import Part, RefusedError, Scanned, Scanner
 from explorer.ingest.words import readable
 from explorer.spans import distinct_rows
 
@@ -58,7 +58,7 @@ def read_documents_fast(source: Source) -> list[Document]:
 
 def load_machine_code() -> None:
     """Loads the compiled scanner, which the first piece would otherwise wait for; compiles it if nobody has yet."""
-    Scanner().scan(b"]", is_first=True)
+    Scanner().scan([b"]"], is_first=True)
 
 
 def _ahead(blocks: Iterator[bytes], threads: ThreadPoolExecutor) -> Iterator[bytes]:
@@ -76,52 +76,54 @@ class _EventsScan:
     text: Text
     threads: ThreadPoolExecutor
     idle: SimpleQueue[Scanner] = field(default_factory=SimpleQueue)
-    waiting: deque[tuple[bytes, Future[Scanned]]] = field(default_factory=deque)
+    waiting: deque[tuple[Sequence[Part], Future[Scanned]]] = field(default_factory=deque)
     finished: list[Scanned] = field(default_factory=list)
 
     def scan(self) -> list[Scanned]:
         """The pieces in the order of the text."""
         for _ in range(_SCANNER_COUNT):
             self.idle.put(Scanner())
-        rest, is_first = self.text.rest(), True
+        rest, block, is_first = b"", self.text.rest(), True
         while True:
-            cut = last_event_end(rest, 0)
+            cut = last_event_end(block, 0)
             if cut:
-                self._submit(rest[:cut], is_first)
-                rest, is_first = rest[cut:], False
+                self._submit((rest, memoryview(block)[:cut]), is_first)
+                rest, is_first = block[cut:], False
+            else:
+                rest += block
             if len(self.waiting) == _SCANNER_COUNT and self._is_closed_by_next(rest):
                 return self.finished
-            block = None if len(rest) > LONGEST_EVENT_BYTES else self.text.next_block()
-            if block is None:
+            coming = None if len(rest) > LONGEST_EVENT_BYTES else self.text.next_block()
+            if coming is None:
                 break
-            rest += block
-        self._submit(rest, is_first)
+            block = coming
+        self._submit((rest,), is_first)
         while self.waiting:
             if self._is_closed_by_next(b""):
                 return self.finished
         raise RefusedError("the list of events is not closed")
 
-    def _submit(self, piece: bytes, is_first: bool) -> None:
-        self.waiting.append((piece, self.threads.submit(self._scan_piece, piece, is_first)))
+    def _submit(self, parts: Sequence[Part], is_first: bool) -> None:
+        self.waiting.append((parts, self.threads.submit(self._scan_piece, parts, is_first)))
 
-    def _scan_piece(self, piece: bytes, is_first: bool) -> Scanned:
+    def _scan_piece(self, parts: Sequence[Part], is_first: bool) -> Scanned:
         scanner = self.idle.get()
         try:
-            return scanner.scan(piece, is_first)
+            return scanner.scan(parts, is_first)
         finally:
             self.idle.put(scanner)
 
     def _is_closed_by_next(self, rest: bytes) -> bool:
         """Takes the oldest piece; when the list ends in it, gives back all text behind that."""
-        piece, future = self.waiting.popleft()
+        parts, future = self.waiting.popleft()
         scanned = future.result()
         self.finished.append(scanned)
         if scanned.closed_at is None:
             return False
-        later = [later for later, _ in self.waiting]
+        later = [part for parts_behind, _ in self.waiting for part in parts_behind]
         for _, unneeded in self.waiting:  # text of another document, or none
             unneeded.exception()
-        self.text.put_back(b"".join([piece[scanned.closed_at :], *later, rest]))
+        self.text.put_back(b"".join([b"".join(parts)[scanned.closed_at :], *later, rest]))
         return True
 
 

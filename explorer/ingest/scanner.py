@@ -10,6 +10,7 @@ import numpy as np
 
 from explorer.ingest.categories import FIRST_WORK_KIND
 from explorer.ingest.columns import Longs
+from explorer.ingest.digits import parse_float
 from explorer.ingest.event_scan import (
     ARGS,
     BLOCK,
@@ -34,7 +35,6 @@ from explorer.ingest.event_scan import (
     STREAM,
     TID,
     TS,
-    parse_float,
     scan_event,
 )
 from explorer.ingest.interning import FULL, code_of_token

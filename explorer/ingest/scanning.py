@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,8 @@ from explorer.ingest.scanner import (
     scan_block,
 )
 from explorer.ingest.words import readable
+
+Part = bytes | memoryview
 
 
 class RefusedError(Exception):
@@ -53,16 +56,14 @@ class Scanner:
     tokens: TokenTable = field(default_factory=TokenTable)
     rows: RowBuffers = field(default_factory=RowBuffers)
 
-    def scan(self, text: bytes, is_first: bool) -> Scanned:
-        """Scans a piece that begins at or before an event and ends behind one, or holds the list's end.
+    def scan(self, parts: Sequence[Part], is_first: bool) -> Scanned:
+        """Scans a piece, given in parts: it begins before an event and ends behind one, or holds the list's end.
 
         `is_first` when the piece begins behind the list's `[`. Raises RefusedError for anything unusual.
         """
-        buffer = np.empty(len(text) + PADDING_BYTES, np.uint8)
-        buffer[: len(text)] = np.frombuffer(text, np.uint8)
-        buffer[len(text) :] = 0
+        buffer = _padded(parts)
         origin = buffer.ctypes.data
-        address, end = origin, origin + len(text)
+        address, end = origin, origin + len(buffer) - PADDING_BYTES
         spans = np.zeros(SPANS_SIZE, np.int64)
         tokens, rows = self.tokens.layout.ctypes.data, self.rows.layout.ctypes.data
         batches: list[dict[str, npt.NDArray[Any]]] = []
@@ -74,7 +75,7 @@ class Scanner:
             if status in (MORE_TEXT, LIST_CLOSED, ROWS_FULL):
                 batches.append(self.rows.take())
                 metadata += [_event(buffer[one - origin : other - origin]) for one, other in self.rows.take_metadata()]
-            if status == MORE_TEXT and address < end and text[address - origin :].strip():
+            if status == MORE_TEXT and buffer[address - origin : end - origin].tobytes().strip():
                 raise RefusedError("a piece that ends inside an event")
             if status in (MORE_TEXT, LIST_CLOSED):
                 closed_at = address - origin if status == LIST_CLOSED else None
@@ -105,6 +106,17 @@ class Scanner:
             counts[f"ph:{name}" if _is_phase(token) else name] = int(self.rows.category_counts[code])
         self.rows.category_counts[:] = 0
         return counts
+
+
+def _padded(parts: Sequence[Part]) -> npt.NDArray[np.uint8]:
+    """All parts in one array, with the zeros behind them that compiled code stops at."""
+    buffer = np.empty(sum(map(len, parts)) + PADDING_BYTES, np.uint8)
+    place = 0
+    for part in parts:
+        buffer[place : place + len(part)] = np.frombuffer(part, np.uint8)
+        place += len(part)
+    buffer[place:] = 0
+    return buffer
 
 
 def _is_phase(token: bytes) -> bool:

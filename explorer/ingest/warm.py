@@ -17,6 +17,7 @@ from explorer.ingest.places import machine_code_base
 COMPILED_SOURCES = (
     "memory",
     "json_scan",
+    "digits",
     "interning",
     "event_scan",
     "scanner",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from explorer.ingest.columns import Longs
+from explorer.ingest.digits import UNREADABLE, parse_integer, parse_ticks
 from explorer.ingest.event_scan import (
     CORRELATION,
     DUR,
@@ -10,9 +11,6 @@ from explorer.ingest.event_scan import (
     EXTERNAL_ID_2021,
     RECENT,
     TS,
-    UNREADABLE,
-    parse_integer,
-    parse_ticks,
 )
 from explorer.ingest.interning import FULL, code_of_token, same_bytes
 from explorer.ingest.json_scan import BACKSLASH, OPEN_BRACE, OPEN_BRACKET, QUOTE
