@@ -26,6 +26,14 @@ def without_gradients() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def no_cache_folder_left_set() -> Iterator[None]:
+    """Compiling in this process makes PyTorch name its cache folder in the environment: workers would inherit it."""
+    yield
+    for variable in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
+        os.environ.pop(variable, None)
+
+
 @pytest.fixture(scope="session")
 def save_hugging_face_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[Any, Path]]:
     """Makes transformers' Qwen3 with random weights; returns it with the folder it saved."""
