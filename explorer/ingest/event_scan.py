@@ -1,7 +1,7 @@
 """Where does each value of an event stand, and which number is it? Compiled; text to places, digits to numbers.
 
     { "ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, ..., "args": { "stream": 7, ... } }
-            └┘ spans[2 * PH], spans[2 * PH + 1]
+            └┘ start_of(spans, PH), end_of(spans, PH)
 
 Whatever is unusual (escapes in keys, repeated keys, broken text) fails; the tolerant reader then takes the file.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.ingest.columns import Codes, Longs
+from explorer.ingest.columns import Codes
 from explorer.ingest.interning import first_bytes
 from explorer.ingest.json_scan import (
     BACKSLASH,
@@ -23,7 +23,7 @@ from explorer.ingest.json_scan import (
     skip_string,
     skip_value,
 )
-from explorer.ingest.memory import compiled, load_byte, load_eight, to_int
+from explorer.ingest.memory import compiled, load_byte, load_eight, load_long, store_long, to_int
 
 PH, CAT, NAME, PID, TID, TS, DUR, ARGS = 0, 1, 2, 3, 4, 5, 6, 7
 CORRELATION, EXTERNAL_ID, EXTERNAL_ID_2021, INPUT_DIMS, INPUT_STRIDES, INPUT_TYPES, KERNEL_FILE = (
@@ -38,9 +38,10 @@ CORRELATION, EXTERNAL_ID, EXTERNAL_ID_2021, INPUT_DIMS, INPUT_STRIDES, INPUT_TYP
 DEVICE, STREAM, QUEUE, GRID, BLOCK, REGISTERS, SHARED_MEMORY, OCCUPANCY = 15, 16, 17, 18, 19, 20, 21, 22
 COPIED_BYTES, COMMUNICATOR = 23, 24
 SPAN_COUNT = 25
-RECENT = 2 * SPAN_COUNT
+RECENT = 16 * SPAN_COUNT
 """Behind the spans: start, length and code of each key's token in an earlier event of the same text."""
-SPANS_SIZE = RECENT + 3 * SPAN_COUNT
+SPANS_BYTES = RECENT + 24 * SPAN_COUNT
+"""What `spans` everywhere is the address of: an array costs more to pass on than the scan of a key."""
 OTHER_KEY = -1
 FIRST_ARGUMENT = CORRELATION
 
@@ -159,18 +160,38 @@ def _next_key(address: int) -> int:
 
 
 @compiled
-def _keep_span(spans: Longs, key: int, key_start: int, key_length: int, start: int, end: int) -> bool:
+def start_of(spans: int, key: int) -> int:
+    """Where the value of a key starts; 0 when the event has none."""
+    return load_long(spans + 16 * key)
+
+
+@compiled
+def end_of(spans: int, key: int) -> int:
+    """Where the value of a key ends."""
+    return load_long(spans + 16 * key + 8)
+
+
+@compiled
+def forget_spans(spans: int) -> None:
+    """Makes all values absent, for the next event."""
+    for place in range(spans, spans + RECENT, 8):
+        store_long(place, 0)
+
+
+@compiled
+def _keep_span(spans: int, key: int, key_start: int, key_length: int, start: int, end: int) -> bool:
     """Notes a value of interest; False for what the tolerant reader has to decide: repeated or escaped keys."""
     if key == OTHER_KEY:
         return not _holds_backslash(key_start, key_length)
-    if spans[2 * key] != 0:
+    if start_of(spans, key) != 0:
         return False
-    spans[2 * key], spans[2 * key + 1] = start, end
+    store_long(spans + 16 * key, start)
+    store_long(spans + 16 * key + 8, end)
     return True
 
 
 @compiled
-def _scan_arguments(address: int, spans: Longs) -> int:
+def _scan_arguments(address: int, spans: int) -> int:
     """Behind the object at `address`, the places of its values of interest in `spans`."""
     address = skip_space(address + 1)
     while load_byte(address) != CLOSE_BRACE:
@@ -193,7 +214,7 @@ def _scan_arguments(address: int, spans: Longs) -> int:
 
 
 @compiled
-def scan_event(address: int, spans: Longs) -> int:
+def scan_event(address: int, spans: int) -> int:
     """As _scan_arguments, for an event with its arguments."""
     address = skip_space(address + 1)
     while load_byte(address) != CLOSE_BRACE:

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.ingest.memory import compiled, load_byte, load_eight, to_int, trailing_zeros
+from explorer.ingest.memory import compiled, load_byte, load_eight, string_stops, to_int, trailing_zeros
 
-_EACH = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)
-_QUOTES = np.uint64(0x2222222222222222)
-_BACKSLASHES = np.uint64(0x5C5C5C5C5C5C5C5C)
 _SPACES = np.uint64(0x2020202020202020)
 
 QUOTE, BACKSLASH, COMMA, COLON, MINUS, DOT = 34, 92, 44, 58, 45, 46
@@ -43,15 +40,11 @@ def skip_string(address: int) -> int:
     """Behind the closing quote; `address` is the opening one. Control characters and unknown escapes fail."""
     address += 1
     while True:
-        word = load_eight(address)
-        quotes, slashes = word ^ _QUOTES, word ^ _BACKSLASHES
-        # The lowest set bit tells the first quote, backslash or control character among the eight.
-        found = ((quotes - _EACH) & ~quotes) | ((slashes - _EACH) & ~slashes) | ((word - _SPACES) & ~word)
-        found &= _HIGH
-        if found == np.uint64(0):
-            address += 8
+        stops = string_stops(address)
+        if stops == np.uint64(0):
+            address += 16
             continue
-        address += to_int(trailing_zeros(found) >> np.uint64(3))
+        address += to_int(trailing_zeros(stops))
         byte = load_byte(address)
         if byte == QUOTE:
             return address + 1

@@ -69,6 +69,20 @@ def _trailing_zeros(_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
+def _string_stops(_context: Any, address: Any) -> Any:
+    def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        sixteen = ir.VectorType(ir.IntType(8), 16)
+        text = builder.load(builder.inttoptr(arguments[0], sixteen.as_pointer()), align=1)
+        quotes, slashes, spaces = (ir.Constant(sixteen, [byte] * 16) for byte in b'"\\ ')
+        stops = builder.or_(
+            builder.or_(builder.icmp_unsigned("==", text, quotes), builder.icmp_unsigned("==", text, slashes)),
+            builder.icmp_unsigned("<", text, spaces),
+        )
+        return builder.zext(builder.bitcast(stops, ir.IntType(16)), ir.IntType(64))
+
+    return types.uint64(types.int64), generate
+
+
 def _to_int(_context: Any, word: Any) -> Any:
     def generate(_target: Any, _builder: Any, _signature: Any, arguments: Any) -> Any:
         return arguments[0]
@@ -90,5 +104,7 @@ store_byte: Callable[[int, int], None] = _storing(8)
 store_double: Callable[[int, float], None] = cast(Any, intrinsic(_store_double))
 trailing_zeros: Callable[[np.uint64], np.uint64] = cast(Any, intrinsic(_trailing_zeros))
 """How many zero bits a word ends in; 64 for zero."""
+string_stops: Callable[[int], np.uint64] = cast(Any, intrinsic(_string_stops))
+"""Of the sixteen bytes at an address, one bit each: whether it is a quote, a backslash or a control character."""
 to_int: Callable[[np.uint64], int] = cast(Any, intrinsic(_to_int))
 """The same 64 bits as a signed number."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.ingest.categories import FIRST_WORK_KIND
-from explorer.ingest.columns import Longs
 from explorer.ingest.digits import parse_float
 from explorer.ingest.event_scan import (
     ARGS,
@@ -29,13 +28,15 @@ from explorer.ingest.event_scan import (
     PH,
     PID,
     QUEUE,
-    RECENT,
     REGISTERS,
     SHARED_MEMORY,
     STREAM,
     TID,
     TS,
+    end_of,
+    forget_spans,
     scan_event,
+    start_of,
 )
 from explorer.ingest.interning import FULL, code_of_token
 from explorer.ingest.json_scan import CLOSE_BRACKET, COMMA, OPEN_BRACE, QUOTE, skip_space
@@ -81,7 +82,7 @@ _CODE_COLUMN = 4 * ROW_ROOM
 
 
 @compiled
-def _add_host(spans: Longs, kind: int, tokens: int, rows: int) -> int:
+def _add_host(spans: int, kind: int, tokens: int, rows: int) -> int:
     row = load_long(rows + HOST_COUNT)
     if row == ROW_ROOM:
         return ROWS_FULL
@@ -103,21 +104,21 @@ def _add_host(spans: Longs, kind: int, tokens: int, rows: int) -> int:
 
 
 @compiled
-def _add_work(spans: Longs, kind: int, tokens: int, rows: int) -> int:
+def _add_work(spans: int, kind: int, tokens: int, rows: int) -> int:
     row = load_long(rows + WORK_COUNT)
     if row == ROW_ROOM:
         return ROWS_FULL
     if is_odd_label(spans, DEVICE) or is_odd_label(spans, STREAM) or is_odd_label(spans, QUEUE):
         return REFUSED
     for key in (DEVICE, STREAM, QUEUE):
-        if spans[2 * key] != 0 and is_null(spans, key):
+        if start_of(spans, key) != 0 and is_null(spans, key):
             return REFUSED
     codes = load_long(rows + WORK_CODES_AT) + 4 * row
-    queue = QUEUE if spans[2 * QUEUE] != 0 else TID
+    queue = QUEUE if start_of(spans, QUEUE) != 0 else TID
     full = write_token(spans, NAME, tokens, codes)
     full |= write_label(spans, PID, tokens, codes + _CODE_COLUMN)
-    full |= write_label(spans, DEVICE if spans[2 * DEVICE] != 0 else PID, tokens, codes + 2 * _CODE_COLUMN)
-    full |= write_label(spans, STREAM if spans[2 * STREAM] != 0 else queue, tokens, codes + 3 * _CODE_COLUMN)
+    full |= write_label(spans, DEVICE if start_of(spans, DEVICE) != 0 else PID, tokens, codes + 2 * _CODE_COLUMN)
+    full |= write_label(spans, STREAM if start_of(spans, STREAM) != 0 else queue, tokens, codes + 3 * _CODE_COLUMN)
     full |= write_token(spans, GRID, tokens, codes + 4 * _CODE_COLUMN)
     full |= write_token(spans, BLOCK, tokens, codes + 5 * _CODE_COLUMN)
     full |= write_label(spans, COMMUNICATOR, tokens, codes + 6 * _CODE_COLUMN)
@@ -129,7 +130,7 @@ def _add_work(spans: Longs, kind: int, tokens: int, rows: int) -> int:
     is_plain &= write_integer(spans, REGISTERS, longs + 4 * LONG_COLUMN)
     is_plain &= write_integer(spans, SHARED_MEMORY, longs + 5 * LONG_COLUMN)
     is_plain &= write_integer(spans, COPIED_BYTES, longs + 6 * LONG_COLUMN)
-    occupancy = parse_float(spans[2 * OCCUPANCY], spans[2 * OCCUPANCY + 1])
+    occupancy = parse_float(start_of(spans, OCCUPANCY), end_of(spans, OCCUPANCY))
     if not is_plain or occupancy == np.inf:
         return REFUSED
     store_double(load_long(rows + OCCUPANCY_AT) + 8 * row, occupancy)
@@ -150,12 +151,12 @@ def _add_metadata(event: int, behind: int, rows: int) -> int:
 
 
 @compiled
-def _phase(spans: Longs) -> int:
+def _phase(spans: int) -> int:
     """The event's phase letter; 0 for what the tolerant reader has to decide."""
-    start = spans[2 * PH]
-    if start == 0 or load_byte(start) != QUOTE or spans[2 * PH + 1] != start + 3:
+    start = start_of(spans, PH)
+    if start == 0 or load_byte(start) != QUOTE or end_of(spans, PH) != start + 3:
         return 0
-    letter, category, arguments = load_byte(start + 1), spans[2 * CAT], spans[2 * ARGS]
+    letter, category, arguments = load_byte(start + 1), start_of(spans, CAT), start_of(spans, ARGS)
     if letter in (_BEGIN, _END) or (letter == _COMPLETE and category == 0):
         return 0
     if category != 0 and load_byte(category) != QUOTE:
@@ -166,9 +167,9 @@ def _phase(spans: Longs) -> int:
 
 
 @compiled
-def _is_complete(spans: Longs) -> bool:
+def _is_complete(spans: int) -> bool:
     """Whether an event has a time, a duration, a name and a plain process and thread."""
-    if spans[2 * TS] == 0 or spans[2 * DUR] == 0:
+    if start_of(spans, TS) == 0 or start_of(spans, DUR) == 0:
         return False
     if is_null(spans, NAME) or is_null(spans, PID) or is_null(spans, TID):
         return False
@@ -176,13 +177,13 @@ def _is_complete(spans: Longs) -> bool:
 
 
 @compiled
-def _add_event(event: int, behind: int, spans: Longs, tokens: int, rows: int) -> int:
+def _add_event(event: int, behind: int, spans: int, tokens: int, rows: int) -> int:
     """Writes the event's row, if any table takes it; a status of those above, OK when it is done."""
     letter = _phase(spans)
     if letter == 0:
         return REFUSED
-    key = CAT if spans[2 * CAT] != 0 else PH
-    category = code_of_token(spans[2 * key], spans[2 * key + 1] - spans[2 * key], tokens)
+    key = CAT if start_of(spans, CAT) != 0 else PH
+    category = code_of_token(start_of(spans, key), end_of(spans, key) - start_of(spans, key), tokens)
     if category == FULL:
         return TOKENS_FULL
     kind = UNRESOLVED
@@ -209,11 +210,12 @@ def _add_event(event: int, behind: int, spans: Longs, tokens: int, rows: int) ->
 
 
 @compiled
-def scan_block(address: int, end: int, is_first: bool, spans: Longs, tokens: int, rows: int) -> tuple[int, int, bool]:
+def scan_block(address: int, end: int, is_first: bool, spans: int, tokens: int, rows: int) -> tuple[int, int, bool]:
     """(why it stopped, where to go on, whether that is the list's first event).
 
     `address` is behind the list's `[` or behind an event; `end` is the end of the text so far, with zeros behind it.
-    `tokens` and `rows` are the addresses of the layouts of a TokenTable and of RowBuffers.
+    `spans` is the address of SPANS_BYTES bytes, `tokens` and `rows` those of the layouts of a TokenTable and of
+    RowBuffers.
     """
     while True:
         here = skip_space(address)
@@ -229,7 +231,7 @@ def scan_block(address: int, end: int, is_first: bool, spans: Longs, tokens: int
             byte = load_byte(here)
         if byte != OPEN_BRACE:
             return (MORE_TEXT if here >= end else REFUSED), address, is_first
-        spans[:RECENT] = 0
+        forget_spans(spans)
         behind = scan_event(here, spans)
         if behind < 0:
             return (MORE_TEXT if -behind >= end else REFUSED), address, is_first

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from explorer.ingest.categories import kind_of_category
 from explorer.ingest.document import LONGEST_EVENT_BYTES
-from explorer.ingest.event_scan import SPANS_SIZE
+from explorer.ingest.event_scan import SPANS_BYTES
 from explorer.ingest.events import Event
 from explorer.ingest.interning import TokenTable
 from explorer.ingest.memory import PADDING_BYTES
@@ -64,12 +64,12 @@ class Scanner:
         buffer = _padded(parts)
         origin = buffer.ctypes.data
         address, end = origin, origin + len(buffer) - PADDING_BYTES
-        spans = np.zeros(SPANS_SIZE, np.int64)
+        spans = np.zeros(SPANS_BYTES, np.uint8)
         tokens, rows = self.tokens.layout.ctypes.data, self.rows.layout.ctypes.data
         batches: list[dict[str, npt.NDArray[Any]]] = []
         metadata: list[Event] = []
         while True:
-            status, address, is_first = scan_block(address, end, is_first, spans, tokens, rows)
+            status, address, is_first = scan_block(address, end, is_first, spans.ctypes.data, tokens, rows)
             if status == REFUSED:
                 raise RefusedError("unusual text")
             if status in (MORE_TEXT, LIST_CLOSED, ROWS_FULL):

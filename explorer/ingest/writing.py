@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from explorer.ingest.columns import Longs
 from explorer.ingest.digits import UNREADABLE, parse_integer, parse_ticks
 from explorer.ingest.event_scan import (
     CORRELATION,
@@ -11,10 +10,12 @@ from explorer.ingest.event_scan import (
     EXTERNAL_ID_2021,
     RECENT,
     TS,
+    end_of,
+    start_of,
 )
 from explorer.ingest.interning import FULL, code_of_token, same_bytes
 from explorer.ingest.json_scan import BACKSLASH, OPEN_BRACE, OPEN_BRACKET, QUOTE
-from explorer.ingest.memory import compiled, load_byte, store_code, store_long
+from explorer.ingest.memory import compiled, load_byte, load_long, store_code, store_long
 from explorer.ingest.rows import ROW_ROOM
 
 OK = 0
@@ -23,25 +24,25 @@ LONG_COLUMN = 8 * ROW_ROOM
 
 
 @compiled
-def is_null(spans: Longs, key: int) -> bool:
+def is_null(spans: int, key: int) -> bool:
     """Whether a value is absent, null or the empty string."""
-    start = spans[2 * key]
-    return start == 0 or load_byte(start) == 110 or (spans[2 * key + 1] == start + 2 and load_byte(start) == QUOTE)
+    start = start_of(spans, key)
+    return start == 0 or load_byte(start) == 110 or (end_of(spans, key) == start + 2 and load_byte(start) == QUOTE)
 
 
 @compiled
-def write_token(spans: Longs, key: int, tokens: int, place: int) -> int:
+def write_token(spans: int, key: int, tokens: int, place: int) -> int:
     """Writes the code of a value as it stands, −1 for an absent or empty one; FULL when there is no room."""
     if is_null(spans, key):
         store_code(place, -1)
         return OK
-    return _write_code(spans, key, spans[2 * key], spans[2 * key + 1], tokens, place)
+    return _write_code(spans, key, start_of(spans, key), end_of(spans, key), tokens, place)
 
 
 @compiled
-def write_label(spans: Longs, key: int, tokens: int, place: int) -> int:
+def write_label(spans: int, key: int, tokens: int, place: int) -> int:
     """As _write_token, for a process, thread, device or stream: the same as a number and as a string."""
-    start, end = spans[2 * key], spans[2 * key + 1]
+    start, end = start_of(spans, key), end_of(spans, key)
     if start != 0 and load_byte(start) == QUOTE:
         start, end = start + 1, end - 1
     elif start != 0 and load_byte(start) == 110:
@@ -53,24 +54,26 @@ def write_label(spans: Longs, key: int, tokens: int, place: int) -> int:
 
 
 @compiled
-def _write_code(spans: Longs, key: int, start: int, end: int, tokens: int, place: int) -> int:
+def _write_code(spans: int, key: int, start: int, end: int, tokens: int, place: int) -> int:
     """Writes a token's code. Most are those of the event before, so these are compared before any table is asked."""
-    recent, length = RECENT + 3 * key, end - start
-    if spans[recent + 1] == length and same_bytes(spans[recent], start, length):
-        store_code(place, spans[recent + 2])
+    recent, length = spans + RECENT + 24 * key, end - start
+    if load_long(recent + 8) == length and same_bytes(load_long(recent), start, length):
+        store_code(place, load_long(recent + 16))
         return OK
     code = code_of_token(start, length, tokens)
     if code == FULL:
         return FULL
     store_code(place, code)
-    spans[recent], spans[recent + 1], spans[recent + 2] = start, length, code
+    store_long(recent, start)
+    store_long(recent + 8, length)
+    store_long(recent + 16, code)
     return OK
 
 
 @compiled
-def is_odd_label(spans: Longs, key: int) -> bool:
+def is_odd_label(spans: int, key: int) -> bool:
     """Whether a process, thread, device or stream is no plain number or string."""
-    start, end = spans[2 * key], spans[2 * key + 1]
+    start, end = start_of(spans, key), end_of(spans, key)
     if start == 0:
         return False
     first = load_byte(start)
@@ -84,22 +87,22 @@ def is_odd_label(spans: Longs, key: int) -> bool:
 
 
 @compiled
-def write_integer(spans: Longs, key: int, place: int) -> bool:
-    value = parse_integer(spans[2 * key], spans[2 * key + 1])
+def write_integer(spans: int, key: int, place: int) -> bool:
+    value = parse_integer(start_of(spans, key), end_of(spans, key))
     store_long(place, value)
     return value != UNREADABLE
 
 
 @compiled
-def write_common(spans: Longs, place: int) -> bool:
+def write_common(spans: int, place: int) -> bool:
     """Start, end, correlation and external id; False for what the tolerant reader has to decide."""
-    start = parse_ticks(spans[2 * TS], spans[2 * TS + 1])
-    duration = parse_ticks(spans[2 * DUR], spans[2 * DUR + 1])
+    start = parse_ticks(start_of(spans, TS), end_of(spans, TS))
+    duration = parse_ticks(start_of(spans, DUR), end_of(spans, DUR))
     if start == UNREADABLE or duration < 0:
         return False
     store_long(place, start)
     store_long(place + LONG_COLUMN, start + duration)
-    key = EXTERNAL_ID if spans[2 * EXTERNAL_ID] != 0 else EXTERNAL_ID_2021
+    key = EXTERNAL_ID if start_of(spans, EXTERNAL_ID) != 0 else EXTERNAL_ID_2021
     return write_integer(spans, CORRELATION, place + 2 * LONG_COLUMN) and write_integer(
         spans, key, place + 3 * LONG_COLUMN
     )
