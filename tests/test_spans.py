@@ -7,7 +7,7 @@ import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.spans import NO_ROW, distinct_rows, innermost, nest, union
+from explorer.spans import NO_ROW, by_start, distinct_rows, innermost, nest, union
 
 _SPANS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), max_size=12)
 Longs = npt.NDArray[np.int64]
@@ -59,3 +59,11 @@ def test_innermost_is_the_open_span_that_started_last(spans: list[tuple[int, int
 @given(st.lists(st.integers(-1, 9)))
 def test_distinct_rows_are_those_named(rows: list[int]) -> None:
     assert distinct_rows(np.array(rows, np.int64)).tolist() == sorted(set(rows) - {NO_ROW})
+
+
+@given(_SPANS)
+def test_order_by_start_breaks_ties_by_the_other_key_and_keeps_the_rest(spans: list[tuple[int, int]]) -> None:
+    start = np.array([one for one, _ in spans], np.int64)
+    then = np.array([length for _, length in spans], np.int64)
+
+    assert by_start(start, then).tolist() == np.lexsort((then, start)).tolist()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from explorer.spans import NO_ROW, Cover, Rows, Times, innermost, union
+from explorer.spans import NO_ROW, Cover, Rows, Times, by_start, innermost, union
 from explorer.trace import Trace, codes_and_words, values, values_or
 
 CPU = "cpu"
@@ -70,7 +70,7 @@ def _work_pieces(trace: Trace, device: str) -> Pieces:
     codes, words = codes_and_words(trace.work, "device")
     rows = np.flatnonzero(codes == words.index(device))
     start, end = values(trace.work, "start_ns")[rows], values(trace.work, "end_ns")[rows]
-    rows = rows[np.lexsort((end, start))]
+    rows = rows[by_start(start, end)]
     kinds, kind_words = codes_and_words(trace.work, "kind")
     kernel_code = kind_words.index("kernel") if "kernel" in kind_words else NO_ROW
     return Pieces(

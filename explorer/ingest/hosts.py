@@ -17,7 +17,7 @@ from explorer.ingest.families import operator_family
 from explorer.ingest.marks import Mark, mark_of, step_source
 from explorer.ingest.merge import Merged
 from explorer.ingest.tables import per_word, table
-from explorer.spans import NO_ROW, Rows, distinct_rows, innermost, nest
+from explorer.spans import NO_ROW, Rows, by_start, distinct_rows, innermost, nest
 from explorer.trace import ANNOTATIONS, CALLS, FRAMES, OPERATORS, ReadingNote
 
 _COMPILE_PREFIXES = (
@@ -62,7 +62,7 @@ class HostSide:
 
     def _sorted_host(self, mask: npt.NDArray[np.bool_]) -> Rows:
         rows = np.flatnonzero(mask)
-        return rows[np.lexsort((-self.host.end_ns[rows], self.host.start_ns[rows]))]
+        return np.asarray(rows[by_start(self.host.start_ns[rows], -self.host.end_ns[rows])])
 
     def _thread_keys(self) -> Longs:
         return self.host.process.astype(np.int64) * (len(self.words) + 1) + self.host.thread

@@ -13,7 +13,7 @@ from explorer.ingest.correlate import Side
 from explorer.ingest.families import kernel_family
 from explorer.ingest.merge import Merged
 from explorer.ingest.tables import per_word, table
-from explorer.spans import NO_ROW, Rows
+from explorer.spans import NO_ROW, Rows, by_start
 from explorer.trace import DROPPED_WORK, WORK, ReadingNote
 
 _KIND_WORDS = ("kernel", "memcpy", "memset")
@@ -25,7 +25,7 @@ class WorkSide:
     def __init__(self, merged: Merged) -> None:
         self.merged, self.events, self.words = merged, merged.work, merged.words
         self.notes: list[ReadingNote] = []
-        self.rows = np.lexsort((-self.events.end_ns, self.events.start_ns))
+        self.rows = by_start(self.events.start_ns, -self.events.end_ns)
         self.start_ns = self.events.start_ns[self.rows]
         device, self.device_words = self._device_scopes()
         self.device = device[self.rows]
