@@ -117,8 +117,12 @@ class _Vocabulary:
 
 
 def _shifted(events: Events, codes: Codes, code_columns: tuple[str, ...], shift: int) -> Events:
-    recoded = {name: codes[getattr(events, name)] for name in code_columns}
-    return dataclasses.replace(events, start_ns=events.start_ns + shift, end_ns=events.end_ns + shift, **recoded)
+    """The events on the common clock, with the common words' codes. Times change in place: the document is consumed."""
+    for times in (events.start_ns, events.end_ns):
+        times += shift
+    if np.array_equal(codes[:-1], np.arange(len(codes) - 1)):
+        return events
+    return dataclasses.replace(events, **{name: codes[getattr(events, name)] for name in code_columns})
 
 
 def _shifted_drop(item: DroppedWork, codes: Codes, shift: int) -> DroppedWork:
