@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         recording = open_recording(Path(arguments[0]))
-        settings = validated(recording.experiment_settings())
+        settings = recording.experiment_settings()
     except ExplorerError as problem:
         print(Progress(kind="failed", text=str(problem)).to_line(), flush=True)
         return 1
@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
         _separate_compile_caches(settings, Path(cache_folder), journal)
         # torch comes in here, after output and caches are where they belong.
         experiment = importlib.import_module(f"explorer.engine.{settings.experiment}")
-        experiment.run(settings, recording.folder, journal)
+        experiment.run(validated(settings), recording.folder, journal)
     return 0
 
 
