@@ -18,6 +18,7 @@ from explorer.ingest.repair import Notes
 from explorer.ingest.tokens import (
     ChangedCodes,
     WordCodes,
+    all_exact,
     codes_column,
     floats_column,
     ids_column,
@@ -32,7 +33,19 @@ from explorer.ingest.tokens import (
 from explorer.ingest.words import shown
 
 _NO_ARGUMENTS = Arguments()
+_NONE, _UNTOLD = -1, -2
+"""Of no table; without a category, so that its process decides."""
+_RARE_PHASES = frozenset({"M", "B", "E"})
 _Columns = dict[str, npt.NDArray[Any]]
+
+
+class _Kinds(dict[str | None, int]):
+    """Category → kind, _NONE for what no table takes."""
+
+    def __missing__(self, category: str) -> int:
+        kind = kind_of_category(category)
+        found = self[category] = _NONE if kind is None else kind
+        return found
 
 
 @dataclass
@@ -61,39 +74,36 @@ class DocumentBuilder:
     _codes: _Codes = field(default_factory=_Codes)
     _hosts: list[_Columns] = field(default_factory=list)
     _works: list[_Columns] = field(default_factory=list)
-    _kinds: dict[str, int | None] = field(default_factory=dict)
+    _kinds: dict[str | None, int] = field(default_factory=lambda: _Kinds({None: _UNTOLD}))
 
-    def add(self, events: Sequence[Event], buffer: bytes, offset: int) -> None:
-        """Adds a batch; `buffer` is the text that it was decoded from, standing at `offset` in the whole."""
+    def add(self, events: Sequence[Event], buffer: bytes, offset: int) -> bool:
+        """Adds a batch; `buffer` is the text that it was decoded from, standing at `offset` in the whole.
+
+        False, and nothing is added, when a time became a float that is not the one its digits say.
+        """
+        kinds = [self._kinds[event.cat] for event in events]
+        told = [(event, kind) for event, kind in zip(events, kinds, strict=True) if event.ph == "X" and kind != _NONE]
+        complete = [(event, self._kind_without(event)) if kind == _UNTOLD else (event, kind) for event, kind in told]
+        hosts = [one for one in complete if 0 <= one[1] < FIRST_WORK_KIND]
+        works = [one for one in complete if one[1] >= FIRST_WORK_KIND]
+        if not all_exact([event for event, _ in hosts]) or not all_exact([event for event, _ in works]):
+            return False
         self._codes.words.buffer, self._codes.words.offset = buffer, offset
         self.counts.update([event.cat if event.cat is not None else f"ph:{event.ph}" for event in events])
-        hosts, works, host_kinds, work_kinds = [], [], [], []
-        for event in events:
-            if event.ph == "X":
-                kind = self._kind(event)
-                if kind is None:
-                    continue
-                if kind < FIRST_WORK_KIND:
-                    hosts.append(event)
-                    host_kinds.append(kind)
-                else:
-                    works.append(event)
-                    work_kinds.append(kind)
-            elif event.ph == "M":
+        for event in [event for event in events if event.ph in _RARE_PHASES]:
+            if event.ph == "M":
                 self.add_metadata(event)
-            elif event.ph in ("B", "E"):
+            else:
                 self.notes.add("begin_end", None)
         if hosts:
-            self._hosts.append(self._host_columns(hosts, host_kinds))
+            self._hosts.append(self._host_columns([event for event, _ in hosts], [kind for _, kind in hosts]))
         if works:
-            self._works.append(self._work_columns(works, work_kinds))
+            self._works.append(self._work_columns([event for event, _ in works], [kind for _, kind in works]))
+        return True
 
-    def _kind(self, event: Event) -> int | None:
-        if event.cat is None:
-            return kind_without_category(label(event.pid))
-        if event.cat not in self._kinds:
-            self._kinds[event.cat] = kind_of_category(event.cat)
-        return self._kinds[event.cat]
+    def _kind_without(self, event: Event) -> int:
+        kind = kind_without_category(label(event.pid))
+        return _NONE if kind is None else kind
 
     def _timed(self, events: list[Event], kinds: list[int]) -> tuple[list[Event], _Columns]:
         """Events with a usable time, and their kinds, starts and ends; the others are dropped and noted."""

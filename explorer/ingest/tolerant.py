@@ -28,7 +28,6 @@ from explorer.ingest.events import Event, LooseEvent, event_of
 from explorer.ingest.open import Source
 from explorer.ingest.repair import Notes, repaired, repaired_ends
 from explorer.ingest.ticks import is_exact
-from explorer.ingest.tokens import all_exact
 from explorer.ingest.words import is_utf8
 
 _ELEMENT = re.compile(balanced(4), re.DOTALL)
@@ -86,8 +85,7 @@ class _Reader:
             events = self.batch_decoder.decode(b"[" + piece + b"]")
         except (msgspec.DecodeError, UnicodeDecodeError):
             return
-        if all_exact(events):
-            builder.add(events, text.buffer, text.offset)
+        if builder.add(events, text.buffer, text.offset):
             text.position = cut
 
     def _read_one(self, builder: DocumentBuilder) -> bool:
