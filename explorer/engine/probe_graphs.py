@@ -16,6 +16,7 @@ from torch.nn.attention import sdpa_kernel
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 
+from explorer.engine.graphs import warm_up_aside
 from explorer.engine.probe_ask import SDPA_BACKENDS
 from explorer.engine.probe_failures import CALL_ERRORS, explain
 from explorer.engine.probe_measure import Run
@@ -148,12 +149,7 @@ def _compiled_and_replayed(run: Run, step: Step, situation: str) -> Run:
 
 def capture(run: Run) -> Run:
     """The run as a CUDA graph: what is returned replays it and gives the graph's own output buffer."""
-    side_stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-    side_stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side_stream):
-        for _ in range(3):
-            run()
-    torch.cuda.current_stream().wait_stream(side_stream)
+    warm_up_aside(run)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         out = run()
