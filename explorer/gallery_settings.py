@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, get_args
 
 from explorer.errors import SettingsError
-from explorer.settings import Device, Dtype
+from explorer.settings import Device, Dtype, refuse_unknown
 
 EXPRESSION_TITLES: Mapping[str, str] = MappingProxyType(
     {
@@ -81,10 +81,7 @@ class GallerySettings:
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> GallerySettings:
         """Settings from a dictionary; raises SettingsError for unknown fields, wrong types and unknown choices."""
-        known = {field.name for field in dataclasses.fields(cls)}
-        unknown = sorted(set(fields) - known)
-        if unknown:
-            raise SettingsError(f"Unknown setting {', '.join(unknown)}. Known are: {', '.join(sorted(known))}.")
+        refuse_unknown(cls, fields)
         settings = cls(**{**fields, "expressions": tuple(fields.get("expressions", EXPRESSION_TITLES))})
         problems = settings.refusals()
         if problems:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, get_args
 from explorer.attention_call import AttentionCall
 from explorer.attention_calls import CallSet, Scale, calls_of
 from explorer.errors import SettingsError
-from explorer.settings import Device
+from explorer.settings import Device, refuse_unknown
 
 CALL_SETS: tuple[CallSet, ...] = get_args(CallSet)
 _LIMITS = {"repeat_count": (1, 1000), "flex_seconds": (0, 3600), "seed": (0, 2**31 - 1)}
@@ -71,10 +71,7 @@ class ProbeSettings:
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> ProbeSettings:
         """Settings from a dictionary; raises SettingsError for unknown fields, wrong types and unknown choices."""
-        known = {field.name for field in dataclasses.fields(cls)}
-        unknown = sorted(set(fields) - known)
-        if unknown:
-            raise SettingsError(f"Unknown setting {', '.join(unknown)}. Known are: {', '.join(sorted(known))}.")
+        refuse_unknown(cls, fields)
         own_calls = tuple(AttentionCall.from_json(call) for call in fields.get("own_calls", ()))
         settings = cls(**{**fields, "own_calls": own_calls, "call_sets": tuple(fields.get("call_sets", CALL_SETS))})
         problems = settings.refusals()

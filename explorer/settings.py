@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from explorer.errors import SettingsError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Mode = Literal[
     "eager", "compile", "cuda_graph", "compile_cuda_graph", "reduce_overhead", "piecewise", "compile_piecewise"
@@ -159,10 +162,7 @@ class RunSettings:
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> RunSettings:
         """Settings from a dictionary; raises SettingsError for unknown fields, wrong types and unknown choices."""
-        known = {field.name for field in dataclasses.fields(cls)}
-        unknown = sorted(set(fields) - known)
-        if unknown:
-            raise SettingsError(f"Unknown setting {', '.join(unknown)}. Known are: {', '.join(sorted(known))}.")
+        refuse_unknown(cls, fields)
         settings = cls(**fields)
         problems = _malformed(settings)
         if problems:
@@ -287,6 +287,14 @@ def _cpu_refusals(settings: RunSettings) -> list[str]:
     if settings.autotune:
         problems.append("Autotuning times GPU kernels against each other; it needs a CUDA device.")
     return problems
+
+
+def refuse_unknown(kind: type[DataclassInstance], fields: Mapping[str, Any], what: str = "setting") -> None:
+    """Raises SettingsError when a dictionary names what the settings class `kind` does not have."""
+    known = {field.name for field in dataclasses.fields(kind)}
+    unknown = sorted(set(fields) - known)
+    if unknown:
+        raise SettingsError(f"Unknown {what} {', '.join(unknown)}. Known are: {', '.join(sorted(known))}.")
 
 
 def default_cache_tokens(context_tokens: int) -> int:

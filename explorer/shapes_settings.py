@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
 
 from explorer.errors import SettingsError
-from explorer.settings import CHOICES, MODEL_SHAPES, CompileScope, Device, Dtype, RunSettings
+from explorer.settings import CHOICES, MODEL_SHAPES, CompileScope, Device, Dtype, RunSettings, refuse_unknown
 
 Dynamic = Literal["none", "false", "true", "mark_dynamic", "buckets"]
 """`dynamic=` None, False or True; None with the batch marked dynamic; False with the batch padded to vLLM's sizes."""
@@ -155,10 +155,7 @@ class ShapesSettings:
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> ShapesSettings:
         """Settings from a dictionary; raises SettingsError for unknown fields, wrong types and unknown choices."""
-        known = {field.name for field in dataclasses.fields(cls)}
-        unknown = sorted(set(fields) - known)
-        if unknown:
-            raise SettingsError(f"Unknown setting {', '.join(unknown)}. Known are: {', '.join(sorted(known))}.")
+        refuse_unknown(cls, fields)
         lists = {name: tuple(fields[name]) for name in ("sizes", "dynamics", "scopes") if name in fields}
         settings = cls(**{**fields, **lists})
         problems = settings.refusals()

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from explorer.errors import RecordingError, SettingsError
 from explorer.graph_modes import GRAPH_MODES, PAIRS, GraphKind, GraphMode
-from explorer.settings import AttentionBackend, Device, Dtype, RunSettings
+from explorer.settings import AttentionBackend, Device, Dtype, RunSettings, refuse_unknown
 
 LARGEST_SWEPT_SIZE = 4000
 MOST_SIZES = 512
@@ -68,10 +68,7 @@ class SweepSettings:
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> SweepSettings:
         """Settings from a dictionary; raises SettingsError for unknown fields and wrong types."""
-        known = {field.name for field in dataclasses.fields(cls)}
-        unknown = sorted(set(fields) - known)
-        if unknown:
-            raise SettingsError(f"Unknown sweep setting {', '.join(unknown)}. Known are: {', '.join(sorted(known))}.")
+        refuse_unknown(cls, fields, what="sweep setting")
         lists = {name: tuple(fields[name]) for name in ("sizes", "read_lengths") if _is_list(fields.get(name))}
         settings = cls(**{**fields, **lists})
         problems = _malformed(settings)
