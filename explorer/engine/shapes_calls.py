@@ -115,7 +115,7 @@ class Caller:
         for index, size in enumerate(self._settings.sizes):
             clear_compilation_metrics()  # Dynamo keeps the latest few dozen only
             call = self._call(index, size)
-            entries = [entry_of_metrics(asdict(metrics)) for metrics in get_compilation_metrics()]
+            entries = [entry_of_metrics(asdict(metrics)) for metrics in get_compilation_metrics() if not metrics.is_runtime]
             call = replace(call, entry_ids=[entry.compile_id for entry in entries])
             self.note(calls=[*self.result.calls, call], entries=[*self.result.entries, *entries])
 
