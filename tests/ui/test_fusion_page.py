@@ -18,7 +18,7 @@ from explorer.gallery_results import (
     SideResult,
     results_to_json,
 )
-from explorer.gallery_settings import GallerySettings
+from explorer.gallery_settings import EXPRESSION_TITLES, GallerySettings
 from explorer.recording import FACTS_FILE, RESULTS_FILE, Recording, create_recording, write_json
 from tests.ui.test_compare_page import figures_of, html_of
 
@@ -93,6 +93,17 @@ def test_a_gallery_shows_source_and_generated_code(pair: Path, open_page: OpenPa
     assert any("torch.sigmoid(x * y)" in code for code in codes)
     assert any("tl.sigmoid(tmp2)" in code for code in codes)
     assert len(figures_of(app)) == 2
+
+
+def test_the_bundled_gallery_opens_without_a_gpu(traces: Path, open_page: OpenPage) -> None:
+    shutil.copytree(SAMPLES / "h200-gallery", traces / "samples" / "h200-gallery")
+    app = open_page("fusion", gallery="sample:h200-gallery")
+    app.segmented_control(key="fusion_view").set_value("gallery").run()
+    assert not app.exception
+    assert "3 operators became 1 kernel: 260 µs → 127 µs, ×2.04 where the traffic predicts ×2.00." in html_of(app)
+    for name in EXPRESSION_TITLES:
+        app.selectbox(key="fusion_expression").set_value(name).run()
+        assert not app.exception, name
 
 
 def test_without_a_gallery_the_page_says_how_to_record_one(pair: Path, open_page: OpenPage) -> None:
