@@ -91,7 +91,7 @@ def _draw_calls(frame: pd.DataFrame) -> None:
         )
         for row in frame.head(_ROW_LIMIT).to_dict("records")
     ]
-    draw_rows(("call", "gaps", "late host"), lines, (3, 1, 1.2))
+    draw_rows(("call", "gaps", "idle after it"), lines, (3, 1, 1.2))
 
 
 def _largest_part(gap: dict[Hashable, Any]) -> str:

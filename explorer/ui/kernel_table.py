@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import pandas as pd
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from explorer.charts.theme import Theme, key_label
 from explorer.trace import FAMILIES
@@ -14,6 +14,15 @@ from explorer.units import Number, exact, shortened, text
 
 _NAMES_A_FAMILY = 40
 _COLUMNS = ("count", "time", "share", "mean")
+_Row = Mapping[Hashable, Any]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """One side's rows: by family, and by name in each family."""
+
+    families: Mapping[str, _Row]
+    names: Mapping[str, Mapping[str, _Row]]
 
 
 def draw_kernel_table(sides: Sequence[Side], theme: Theme) -> None:
@@ -23,7 +32,10 @@ def draw_kernel_table(sides: Sequence[Side], theme: Theme) -> None:
         "family",
         *(f"{side.letter} {column}" if column == "count" else column for side in sides for column in _COLUMNS),
     ]
-    lines = [line for family in FAMILIES if (line := _family_line(family, sides, theme)) is not None]
+    tables = [_read(side) for side in sides]
+    lines = [
+        _family_line(family, tables, theme) for family in FAMILIES if any(family in each.families for each in tables)
+    ]
     lines.append(_total_line(sides))
     draw_rows(
         [*head, "change"] if two else head,
@@ -32,21 +44,30 @@ def draw_kernel_table(sides: Sequence[Side], theme: Theme) -> None:
     )
 
 
-def _family_line(family: str, sides: Sequence[Side], theme: Theme) -> Line | None:
-    rows = [_row(side.kernels.table("families"), "family", family) for side in sides]
-    if all(row is None for row in rows):
-        return None
-    tables = [_of_family(side, family) for side in sides]
-    names = pd.concat(tables).groupby("name", sort=False)["per_step_ns"].sum().sort_values(ascending=False)
-    below = [_name_line(str(name), tables) for name in names.index[:_NAMES_A_FAMILY]]
+def _read(side: Side) -> _Rows:
+    families = {str(row["family"]): row for row in side.kernels.table("families").to_dict("records")}
+    names: dict[str, dict[str, _Row]] = {family: {} for family in families}
+    for row in side.kernels.table("kernels").to_dict("records"):
+        names[str(row["family"])][str(row["name"])] = row
+    return _Rows(families, names)
+
+
+def _family_line(family: str, tables: Sequence[_Rows], theme: Theme) -> Line:
+    named = [table.names.get(family, {}) for table in tables]
+    times: dict[str, float] = {}
+    for rows_of_side in named:
+        for name, row in rows_of_side.items():
+            times[name] = times.get(name, 0.0) + row["per_step_ns"]
+    names = sorted(times, key=lambda name: -times[name])
+    below = [_name_line(name, named) for name in names[:_NAMES_A_FAMILY]]
     if len(names) > _NAMES_A_FAMILY:
         below.append(Line((Cell(f"and {len(names) - _NAMES_A_FAMILY:,} more"),)))
     first = Cell(key_label(family), swatch=theme.swatch(family))
-    return Line((first, *_cells(rows)), tuple(below))
+    return Line((first, *_cells([table.families.get(family) for table in tables])), tuple(below))
 
 
-def _name_line(name: str, tables: Sequence[pd.DataFrame]) -> Line:
-    return Line((Cell(shortened(name, 44), name), *_cells([_row(table, "name", name) for table in tables])))
+def _name_line(name: str, named: Sequence[Mapping[str, _Row]]) -> Line:
+    return Line((Cell(shortened(name, 44), name), *_cells([rows.get(name) for rows in named])))
 
 
 def _total_line(sides: Sequence[Side]) -> Line:
@@ -63,7 +84,7 @@ def _total_line(sides: Sequence[Side]) -> Line:
     return Line(tuple(cells), is_total=True)
 
 
-def _cells(rows: Sequence[pd.Series | None]) -> list[Cell]:
+def _cells(rows: Sequence[_Row | None]) -> list[Cell]:
     cells: list[Cell] = []
     for row in rows:
         if row is None:
@@ -89,13 +110,3 @@ def _change(a: float, b: float) -> Cell:
         return Cell("same")
     arrow, word = ("↓", "less") if b < a else ("↑", "more")
     return Cell(f"{arrow} {text(abs(b - a), 'ns')}", f"B takes {text(abs(b - a), 'ns')} {word}")
-
-
-def _of_family(side: Side, family: str) -> pd.DataFrame:
-    names = side.kernels.table("kernels")
-    return names[names["family"] == family]
-
-
-def _row(table: pd.DataFrame, column: str, wanted: str) -> pd.Series | None:
-    found = table[table[column].astype(str) == wanted]
-    return None if found.empty else found.iloc[0]

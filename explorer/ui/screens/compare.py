@@ -10,7 +10,7 @@ from explorer.analysis.compare import Comparability, comparable, comparison_sent
 from explorer.charts.step_bar import is_worth_magnifying, step_bar
 from explorer.ui import pieces
 from explorer.ui.chips import wrong_results
-from explorer.ui.figures import draw_figure, draw_legend
+from explorer.ui.figures import built, draw_figure, draw_legend
 from explorer.ui.kernel_table import draw_kernel_table
 from explorer.ui.machine import fitted, this_machine
 from explorer.ui.selection import chosen
@@ -96,7 +96,7 @@ def _draw_bars(sides: Sequence[Side]) -> None:
         with switch, st.container(horizontal_alignment="right"):
             magnify = st.toggle("magnify the shorter", value=True, key="magnify")
     draw_figure(
-        step_bar(bars, theme, magnify=magnify),
+        built(step_bar, bars, theme, magnify=magnify),
         key="step_bar",
         alt="; ".join(f"{bar.letter}: {bar.title}" for bar in bars),
     )

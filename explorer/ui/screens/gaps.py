@@ -9,7 +9,7 @@ import streamlit as st
 from explorer.charts.gap_parts import gap_parts
 from explorer.charts.gaps import gaps_by_size
 from explorer.ui import pieces
-from explorer.ui.figures import draw_figure, draw_legend
+from explorer.ui.figures import built, draw_figure, draw_legend
 from explorer.ui.gap_cards import gap_cards
 from explorer.ui.gap_tables import draw_blame, draw_longest
 from explorer.ui.selection import chosen
@@ -28,13 +28,12 @@ def show() -> None:
     pieces.finding(headline, " ".join(_in_side(side) for side in others))
     pieces.cards(gap_cards(sides))
     pieces.part_title("What the idle time was", "a step, on average")
-    figure = gap_parts([side.idle_parts() for side in sides], theme)
+    figure = built(gap_parts, [side.idle_parts() for side in sides], theme)
     draw_figure(figure, key="gap_parts", alt=headline)
     draw_legend([side.idle_ns for side in sides], theme)
     pieces.part_title("Gaps by size", "height is idle time over all steps; gap length on a logarithmic axis")
-    draw_figure(
-        gaps_by_size([side.gaps_of_side() for side in sides], theme), key="gaps_by_size", alt="Idle time by gap length."
-    )
+    by_size = built(gaps_by_size, [side.gaps_of_side() for side in sides], theme)
+    draw_figure(by_size, key="gaps_by_size", alt="Idle time by gap length.")
     _draw_tables(sides)
     for note in dict.fromkeys(note for side in sides for note in side.gaps.notes):
         pieces.quiet_line(note)
