@@ -1,4 +1,4 @@
-"""The same answers without a browser: `explorer run, report, compare, buckets, attention, sweep, gallery, shapes, ...`.
+"""The same answers without a browser: `explorer run, report, compare, contents, buckets, ...`.
 
 Answers go to standard output, progress and errors to standard error. Analyses are imported inside their commands:
 `explorer run` works on a machine that has torch and numpy only.
@@ -16,6 +16,7 @@ from typing import Any
 
 from explorer.attention_command import add_attention
 from explorer.capture_sizes import LARGEST_SIZE, RULES, Padding, pad, sglang_sizes, vllm_sizes
+from explorer.contents_command import add_contents, add_opinion, add_tensorboard
 from explorer.errors import ExplorerError, SettingsError
 from explorer.gallery_command import add_gallery, run_function
 from explorer.launch import default_device
@@ -47,6 +48,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_run(commands.add_parser("run", help="run a model and record it"))
     _add_report(commands.add_parser("report", help="what a recording or a trace file shows"))
     _add_compare(commands.add_parser("compare", help="two recordings or traces side by side"))
+    add_contents(commands.add_parser("contents", help="what a trace holds, and what it cannot answer"))
+    add_opinion(commands.add_parser("opinion", help="what torch-tb-profiler says of a trace, beside our figures"))
+    add_tensorboard(commands.add_parser("tensorboard", help="a folder that TensorBoard's profiler plugin opens"))
     _add_buckets(commands.add_parser("buckets", help="an engine's CUDA-graph batch sizes, and padding to them"))
     add_attention(commands.add_parser("attention", help="which attention backend runs, and what each costs"))
     add_sweep(commands.add_parser("sweep", help="measure a model and its CUDA graphs at many batch sizes"))

@@ -4,6 +4,7 @@ and `attention`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from explorer.analysis.trust import trust_report
 from explorer.analysis.windows import WindowKind
 from explorer.errors import RecordingError, TraceError
 from explorer.facts import Facts
-from explorer.ingest import read_trace
+from explorer.ingest import OnProgress, open_trace
 from explorer.probe_results import ProbeResults, results_from_json
 from explorer.probe_settings import ProbeSettings
 from explorer.recording import open_recording
@@ -36,7 +37,7 @@ from explorer.trace import Trace
 from explorer.units import shortened, significant, text
 
 _ROWS_SHOWN = 12
-_ONLY_IN_JSON = frozenset({"gaps"})
+_ONLY_IN_JSON = frozenset({"gaps", "latency", "queue"})
 """Tables that are drawn, not read."""
 
 
@@ -45,6 +46,7 @@ class Opened:
     """A trace from disk, with the settings and facts that stand beside it in a recording."""
 
     path: Path
+    trace_path: Path
     trace: Trace
     settings: RunSettings | None = None
     facts: Facts | None = None
@@ -53,7 +55,7 @@ class Opened:
 def open_path(path: Path) -> Opened:
     """A recording's folder or a trace file; raises RecordingError or TraceError."""
     if not path.is_dir():
-        return Opened(path, read_trace(path))
+        return Opened(path, path, open_trace(path, _on_progress()))
     recording = open_recording(path)
     failure = recording.failure()
     if not recording.trace_path.exists():
@@ -61,7 +63,22 @@ def open_path(path: Path) -> Opened:
             f"{path} has no trace: "
             + (failure.message if failure else "its run has not reached the profile stage yet.")
         )
-    return Opened(path, read_trace(recording.trace_path), recording.settings(), recording.facts())
+    trace = open_trace(recording.trace_path, _on_progress())
+    return Opened(path, recording.trace_path, trace, recording.settings(), recording.facts())
+
+
+def _on_progress() -> OnProgress | None:
+    """Says on standard error how much has been read, where a person watches it; nothing of small or cached files."""
+    if not sys.stderr.isatty():
+        return None
+
+    def say(read_bytes: int, size_bytes: int) -> None:
+        done = f"{text(read_bytes, 'bytes')} of {text(size_bytes, 'bytes')}"
+        print(
+            f"\rreading: {done:<30}", end="\r" if read_bytes < size_bytes else "\r\x1b[K", file=sys.stderr, flush=True
+        )
+
+    return say
 
 
 def json_report(path: Path, window: WindowKind | None) -> dict[str, Any]:
@@ -83,7 +100,7 @@ def text_report(path: Path, window: WindowKind | None) -> str:
     ]
     if opened.settings:
         reports.insert(0, step_report(opened.trace, opened.settings, opened.facts))
-    return "\n\n".join("\n".join(_report_lines(report)) for report in reports)
+    return "\n\n".join("\n".join(report_lines(report)) for report in reports)
 
 
 def json_compare(a: Path, b: Path) -> dict[str, Any]:
@@ -131,7 +148,7 @@ def json_attention(folder: Path) -> dict[str, Any]:
 def attention_lines(folder: Path) -> str:
     """The finding, every choice and every cell of a probe as plain text."""
     results, facts = _open_probe(folder)
-    return "\n\n".join([headline(results), "\n".join(_report_lines(attention_report(results, facts)))])
+    return "\n\n".join([headline(results), "\n".join(report_lines(attention_report(results, facts)))])
 
 
 def json_sweep(folder: Path) -> dict[str, Any]:
@@ -150,7 +167,7 @@ def json_sweep(folder: Path) -> dict[str, Any]:
 def sweep_lines(folder: Path) -> str:
     """Sums and sizes of a sweep as plain text."""
     settings, results = _open_sweep(folder)
-    return "\n".join([settings.title, *_report_lines(sweep_report(results))])
+    return "\n".join([settings.title, *report_lines(sweep_report(results))])
 
 
 def _open_sweep(folder: Path) -> tuple[SweepSettings, SweepResults]:
@@ -175,7 +192,8 @@ def _deltas(one: Opened, other: Opened) -> tuple[Delta, ...]:
     return (*steps, *compare_parts(gap_report(one.trace), gap_report(other.trace)))
 
 
-def _report_lines(report: Report) -> Iterator[str]:
+def report_lines(report: Report) -> Iterator[str]:
+    """A report as plain text: its metrics, the first rows of its tables, its notes."""
     yield f"{report.question}  ({report.window})"
     yield from _aligned([(f"  {metric.label}", text(metric.value, metric.unit)) for metric in report.metrics])
     for table in report.tables:

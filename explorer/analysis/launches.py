@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from explorer.analysis.blame import categorical
+from explorer.analysis.blame import categorical, names_of
 from explorer.analysis.pieces import CPU, Pieces, devices_of
 from explorer.analysis.windows import DeviceWindows, WindowKind, default_window, device_windows
 from explorer.report import Column, Metric, Report, ReportTable
 from explorer.spans import NO_ROW, Rows, Times
-from explorer.trace import Trace, codes_and_words, values
+from explorer.trace import Trace, codes_and_words, values, values_or
 
 QUESTION = "How long does work wait, and how much of it?"
 _NO_LAUNCHES = "No launch of this trace is known; on the CPU nothing is launched."
@@ -28,6 +28,22 @@ _LATENCY_COLUMNS = (
     Column("stream", "stream", "text"),
     Column("work_row", "row of the work", "count"),
 )
+_STREAM_COLUMNS = (
+    Column("stream", "stream", "text"),
+    Column("launch_count", "launches", "count"),
+    Column("latency_p50_ns", "launch to start, median", "ns"),
+    Column("latency_p90_ns", "slowest tenth above", "ns"),
+    Column("queue_time_p50_ns", "end of launch to start, median", "ns"),
+    Column("negative_count", "before their launch", "count"),
+    Column("longest_queue_count", "most in line", "count"),
+)
+_SLOWEST_COLUMNS = (
+    Column("work", "work", "text"),
+    Column("operator", "operator", "text"),
+    Column("call", "launched by", "text"),
+    *(column for column in _LATENCY_COLUMNS if column.key != "work_row"),
+)
+_SLOWEST_COUNT = 50
 _QUEUE_COLUMNS = (
     Column("stream", "stream", "text"),
     Column("time_ns", "time", "ns"),
@@ -36,7 +52,8 @@ _QUEUE_COLUMNS = (
 
 
 def launch_report(trace: Trace, window: WindowKind | None = None) -> Report:
-    """Tables `latency` (a row a launch, by its first piece) and `queue` (a row a change of a stream's queue length).
+    """Tables `streams` (a row a stream), `slowest` (the launches whose work waits longest, with their names),
+    `latency` (a row a launch, by its first piece) and `queue` (a row a change of a stream's queue length).
 
     Negative latencies are kept: they are clock skew. One child a device; the report itself is the first device's.
     """
@@ -68,8 +85,11 @@ def _device_report(trace: Trace, windows: DeviceWindows) -> Report:
             "" if len(queue) else _NO_LAUNCHES,
         ),
     )
+    latency = _latency_frame(trace, windows, first)
     tables = (
-        ReportTable("latency", "Launch latency", _LATENCY_COLUMNS, _latency_frame(trace, windows, first)),
+        ReportTable("streams", "Launches by stream", _STREAM_COLUMNS, _stream_frame(latency, queue)),
+        ReportTable("slowest", "Launches whose work waits longest", _SLOWEST_COLUMNS, _slowest_frame(trace, latency)),
+        ReportTable("latency", "Launch latency", _LATENCY_COLUMNS, latency),
         ReportTable("queue", "Queue length", _QUEUE_COLUMNS, queue),
     )
     return Report(QUESTION, windows.text, metrics, tables, windows.notes)
@@ -93,6 +113,35 @@ def _latency_frame(trace: Trace, windows: DeviceWindows, places: Rows) -> pd.Dat
         columns=[column.key for column in _LATENCY_COLUMNS],
     )
     return frame.sort_values("since_step_ns", kind="stable", ignore_index=True)
+
+
+def _stream_frame(latency: pd.DataFrame, queue: pd.DataFrame) -> pd.DataFrame:
+    rows = [
+        (
+            stream,
+            len(launches),
+            launches["latency_ns"].quantile(0.5),
+            launches["latency_ns"].quantile(0.9),
+            launches["queue_time_ns"].quantile(0.5),
+            int((launches["latency_ns"] < 0).sum()),
+            int(queue["length"][queue["stream"] == stream].max()),
+        )
+        for stream, launches in latency.groupby("stream", observed=True)
+    ]
+    frame = pd.DataFrame(rows, columns=[column.key for column in _STREAM_COLUMNS])
+    return frame.sort_values("launch_count", ascending=False, kind="stable", ignore_index=True)
+
+
+def _slowest_frame(trace: Trace, latency: pd.DataFrame) -> pd.DataFrame:
+    slowest = latency.nlargest(_SLOWEST_COUNT, "latency_ns")
+    rows = slowest["work_row"].to_numpy()
+    calls, operators = (values_or(trace.work, column, NO_ROW)[rows] for column in ("call_row", "operator_row"))
+    named = slowest.assign(
+        work=names_of(trace, "work", rows),
+        operator=names_of(trace, "operators", operators),
+        call=names_of(trace, "calls", calls),
+    )
+    return named[[column.key for column in _SLOWEST_COLUMNS]].reset_index(drop=True)
 
 
 def _queue_frame(trace: Trace, pieces: Pieces, places: Rows) -> pd.DataFrame:

@@ -55,6 +55,13 @@ def beside(trace: Trace, opinion: Report) -> Report:
             "Theirs gives communication kernels to communication; both count overlapping streams once.",
         ),
         (
+            "estimated SM efficiency",
+            opinion.value("sm_efficiency_ratio"),
+            None,
+            "ratio",
+            "Not computed here: it is blocks per SM, at most 1, by time. An SM with a block may still wait for memory.",
+        ),
+        (
             "achieved occupancy",
             opinion.value("occupancy_ratio"),
             _occupancy(trace, facts),

@@ -8,6 +8,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from explorer.units import Unit
 
 QUESTION = "What does torch-tb-profiler say of this trace?"
 LONGEST_S = 900.0
+IsCancelled = Callable[[], bool]
+_LOOK_EVERY_S = 0.3
 KNOWN_ERRORS = (
     "torch-tb-profiler is of 2021 to 2023 and no longer maintained. It was taught today's category names here; what "
     "remains wrong on today's traces:",
@@ -39,12 +43,13 @@ _LABELS = {
 }
 
 
-def second_opinion(path: Path, longest_s: float = LONGEST_S) -> Report:
+def second_opinion(path: Path, longest_s: float = LONGEST_S, is_cancelled: IsCancelled | None = None) -> Report:
     """Its overview, device figures, operators and kernels; metrics unknown, with the reason, where it fails.
 
-    Slow: about 40 s and 2 GB a million events. After `longest_s` seconds it is stopped.
+    Slow: about 40 s and 2 GB a million events. After `longest_s` seconds, or once `is_cancelled` says so, it is
+    stopped. A report without tables is one that failed.
     """
-    said, why = _run(path, longest_s)
+    said, why = _run(path, longest_s, is_cancelled)
     if said is None:
         return Report(QUESTION, "", _metrics({}, why), (), (why, *KNOWN_ERRORS))
     steps = said["step_names"]
@@ -60,7 +65,7 @@ def second_opinion(path: Path, longest_s: float = LONGEST_S) -> Report:
     )
 
 
-def _run(path: Path, longest_s: float) -> tuple[dict[str, Any] | None, str]:
+def _run(path: Path, longest_s: float, is_cancelled: IsCancelled | None) -> tuple[dict[str, Any] | None, str]:
     worker = subprocess.Popen(
         [sys.executable, "-m", "explorer.ingest.tb_worker", str(path)],
         stdin=subprocess.DEVNULL,
@@ -70,8 +75,10 @@ def _run(path: Path, longest_s: float) -> tuple[dict[str, Any] | None, str]:
         start_new_session=True,
     )
     try:
-        output, complaint = worker.communicate(timeout=longest_s)
+        output, complaint = _communicate(worker, longest_s, is_cancelled)
     except subprocess.TimeoutExpired:
+        if is_cancelled is not None and is_cancelled():
+            return None, "torch-tb-profiler was cancelled."
         return None, f"torch-tb-profiler was stopped after {longest_s:.0f} s; it takes about 40 s a million events."
     finally:
         if worker.poll() is None:
@@ -83,6 +90,18 @@ def _run(path: Path, longest_s: float) -> tuple[dict[str, Any] | None, str]:
         return None, f"torch-tb-profiler cannot read this trace: {last[0]}"
     said: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
     return said, ""
+
+
+def _communicate(worker: subprocess.Popen[str], longest_s: float, is_cancelled: IsCancelled | None) -> tuple[str, str]:
+    """All that the worker prints; raises TimeoutExpired when its time is over or nobody wants it any more."""
+    until = time.monotonic() + longest_s
+    while True:
+        left_s = until - time.monotonic()
+        try:
+            return worker.communicate(timeout=max(0.0, min(left_s, _LOOK_EVERY_S)))
+        except subprocess.TimeoutExpired:
+            if left_s <= _LOOK_EVERY_S or (is_cancelled is not None and is_cancelled()):
+                raise
 
 
 def _metrics(said: dict[str, Any], why: str) -> tuple[Metric, ...]:

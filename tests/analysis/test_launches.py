@@ -59,6 +59,24 @@ def test_graph_counts_as_one_launch() -> None:
     assert report.value("launch_count") == 1
 
 
+def test_launches_are_summed_by_stream_and_the_slowest_named() -> None:
+    report = launch_report(
+        draw("""
+        operators  aaaaaa......
+        host       A.B.C.......
+        stream 7   ....aa..cc..
+        stream 9   .bb.........
+    """),
+        "trace",
+    )
+
+    streams = report.table("streams")[["stream", "launch_count", "latency_p50_ns", "negative_count"]]
+    assert streams.to_numpy().tolist() == [["7", 2, 40_000.0, 0], ["9", 1, -10_000.0, 1]]
+    slowest = report.table("slowest")[["work", "operator", "latency_ns"]].to_numpy().tolist()
+    assert slowest[0] == ["kernel_a", "aten::a", 40_000]
+    assert slowest[-1] == ["kernel_b", "aten::a", -10_000]
+
+
 def test_trace_without_launches_says_so() -> None:
     assert launch_report(draw("operators  aa.bb")).notes == (
         "No launch of this trace is known; on the CPU nothing is launched.",
