@@ -51,6 +51,8 @@ class Correctness:
     """The chosen settings against eager float32 on the same weights and inputs.
 
     Errors are ‖out − reference‖ / ‖reference‖. `passed` applies `error_limit_ratio` to logits and KV cache.
+    `layer_error_ratios` is the error of the keys and values that the last compared step wrote, a number a layer (empty
+    in older recordings); `first_diverging_layer` is the first of them, from 0, that is more than rounding.
     """
 
     logits_error_ratio: float
@@ -60,14 +62,22 @@ class Correctness:
     error_limit_ratio: float
     passed: bool
     note: str = ""
+    layer_error_ratios: list[float] = field(default_factory=list)
+    first_diverging_layer: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColdStart:
-    """What the first answer costs; the parts that do not apply are None."""
+    """What the first answer costs; the parts that do not apply are None.
+
+    `compiler_import_ns` is spent before the first call and is no part of it (in older recordings it was, and is None).
+    `compile_stage_ns` are the compiler's stages by name, exclusive of each other, summed over what was compiled.
+    """
 
     first_call_ns: int | None = None
     compile_ns: int | None = None
+    compiler_import_ns: int | None = None
+    compile_stage_ns: dict[str, int] = field(default_factory=dict)
     capture_ns: int | None = None
     graph_memory_bytes: int | None = None
 
