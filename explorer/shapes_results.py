@@ -5,6 +5,7 @@ ShapesResults ─ eager ─ SteadyTime                      the same sizes witho
               │             ├ calls ─ Call              one call of the sequence: its time and what it set off
               │             ├ entries ─ CompiledEntry   one compiled form of one frame, with its guards
               │             ├ steady ─ SteadyTime       afterwards, at every size again
+              │             ├ crossings ─ Crossing      meanwhile, from one piece of a broken graph to the next
               │             └ breaks ─ GraphBreak
               └ whole_graph ─ WholeGraph                does it fit into one graph, and what does fullgraph say?
 """
@@ -27,8 +28,8 @@ GuardGroup = Literal["shapes", "tensors", "python_state", "global_state"]
 EAGER = "eager"
 WHOLE_GRAPH = "whole-graph"
 """What a process is asked in place of a variant: to call without compiling, or to explain instead of calling."""
-STAGES = ("dynamo", "aot_autograd", "inductor", "kernels")
-"""The parts of a compilation in their order; `kernels` is Triton's or the C++ compiler's part."""
+STAGES = ("dynamo", "aot_autograd", "inductor", "kernels", "autotune")
+"""The parts of a compilation in order; `kernels` is Triton's or the C++ compiler's, `autotune` trying kernels out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +87,8 @@ class Call:
     """One call. `time_ns` is the host's until the device was done; `built_ids` are compiled in it, `ran_ids` took part.
 
     `memory_bytes` is what the device had allocated at its peak, on the CPU what the process held afterwards.
-    `error_ratio` is ‖out − eager‖ / ‖eager‖. `padded_size` differs from `size` under buckets.
+    `error_ratio` is ‖out − eager‖ / ‖eager‖. `padded_size` differs from `size` under buckets. `launch_autotune_ns` is
+    the part of the time in which first launches tried kernels out, after compiling.
     """
 
     index: int
@@ -99,6 +101,21 @@ class Call:
     entry_ids: list[str] = field(default_factory=list)
     memory_bytes: int | None = None
     error_ratio: float | None = None
+    launch_autotune_ns: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crossing:
+    """From one piece of a broken graph to the next, in repeated calls at one size: the host's time between them, ns.
+
+    `from_id` and `to_id` are the pieces' compile ids. The time holds the Python that runs between them, the guards of
+    the second piece and, on a GPU, waiting for the first where Python needs a value of it.
+    """
+
+    size: int
+    from_id: str
+    to_id: str
+    latencies_ns: list[int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +151,7 @@ class VariantResult:
     steady: list[SteadyTime] = field(default_factory=list)
     eager: list[SteadyTime] = field(default_factory=list)
     missing: Missing | None = None
+    crossings: list[Crossing] = field(default_factory=list)
 
     @property
     def graph_count(self) -> int:
@@ -192,6 +210,7 @@ def variant_from_json(fields: Mapping[str, Any]) -> VariantResult:
             "steady": [SteadyTime(**one) for one in fields.get("steady", ())],
             "eager": [SteadyTime(**one) for one in fields.get("eager", ())],
             "missing": Missing(**missing) if missing else None,
+            "crossings": [Crossing(**one) for one in fields.get("crossings", ())],
         }
     )
 

@@ -175,7 +175,8 @@ def _exclusive_stages(metrics: Mapping[str, Any]) -> dict[str, int]:
     """Each stage without those inside it: Dynamo calls AOTAutograd, which calls Inductor, which waits for kernels.
 
     A stage that did not take place is 0; without Dynamo's own time nothing is known. A clock's rounding may let the
-    inner time exceed the outer one by a microsecond: the inner one counts.
+    inner time exceed the outer one by a microsecond: the inner one counts. Kernels tried out while compiling are
+    Inductor's time, and are taken from what is left of it.
     """
     if metrics.get(_STAGE_FIELDS[0]) is None:
         return {}
@@ -183,7 +184,14 @@ def _exclusive_stages(metrics: Mapping[str, Any]) -> dict[str, int]:
     for at in range(2, -1, -1):
         inclusive[at] = max(inclusive[at], inclusive[at + 1])
     dynamo, aot, inductor, kernels = inclusive
-    return {"dynamo": dynamo - aot, "aot_autograd": aot - inductor, "inductor": inductor - kernels, "kernels": kernels}
+    autotune = min(int((metrics.get("compile_time_autotune_time_us") or 0) * 1000), inductor - kernels)
+    return {
+        "dynamo": dynamo - aot,
+        "aot_autograd": aot - inductor,
+        "inductor": inductor - kernels - autotune,
+        "kernels": kernels,
+        "autotune": autotune,
+    }
 
 
 def _input_sizes(sizes: Any) -> dict[str, list[str]]:

@@ -25,6 +25,7 @@ START_LABELS = {
     "aot_autograd": "AOTAutograd",
     "inductor": "Inductor",
     "kernels": "kernels",
+    "autotune": "autotune",
     "rest": "first call, rest",
 }
 _VARIANT_COLUMNS = (
@@ -98,6 +99,7 @@ def start_parts(result: VariantResult) -> dict[str, int]:
         return {}
     first = result.calls[0]
     stages = stage_sums(entries_of(result, first))
+    stages["autotune"] += first.launch_autotune_ns
     rest = first.time_ns - sum(stages.values())
     return {"import": result.import_ns, "build": result.build_ns, **stages, "rest": rest}
 

@@ -1,7 +1,8 @@
 """What did a run pay before its first answer, and after how many steps is that paid back?
 
-From facts.json alone: building, the first call with the compiler's part of it told apart, capturing, warming up. The
-correctness check and the calibration are ours and no part of a start.
+From facts.json alone: building, loading the compiler, the first call with the compiler's stages told apart, capturing,
+warming up. The correctness check and the calibration are ours and no part of a start. What of compiling no stage
+explains is "compiling, rest": guards, loading of code, first launches. Older recordings know no stages.
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ from explorer.facts import Facts
 
 RUN_START_LABELS = {
     "build": "build and load",
+    "import": "import",
+    "dynamo": "Dynamo",
+    "aot_autograd": "AOTAutograd",
+    "inductor": "Inductor",
+    "kernels": "kernels",
+    "autotune": "autotune",
     "compile": "compiling",
+    "compile_rest": "compiling, rest",
     "first_call": "first call, rest",
     "capture": "capture",
     "warm_up": "warm-up",
@@ -25,9 +33,12 @@ def run_start_parts(facts: Facts) -> dict[str, int]:
     cold = facts.cold_start
     first_ns = cold.first_call_ns if cold else None
     compile_ns = (cold.compile_ns if cold else None) or 0
+    stages = cold.compile_stage_ns if cold else {}
     parts = {
         "build": facts.stage_ns.get("build"),
-        "compile": compile_ns or None,
+        "import": cold.compiler_import_ns if cold else None,
+        **{stage: time_ns or None for stage, time_ns in stages.items()},
+        "compile_rest" if stages else "compile": max(0, compile_ns - sum(stages.values())) or None,
         "first_call": None if first_ns is None else first_ns - compile_ns,
         "capture": cold.capture_ns if cold else None,
         "warm_up": facts.stage_ns.get("warm_up"),
@@ -37,10 +48,11 @@ def run_start_parts(facts: Facts) -> dict[str, int]:
 
 def first_answer_ns(facts: Facts) -> int | None:
     """Building and the first call, ns: the time to the first token; None where a run did not come so far."""
-    parts = run_start_parts(facts)
-    if "build" not in parts or "first_call" not in parts:
+    cold = facts.cold_start
+    build_ns, first_ns = facts.stage_ns.get("build"), cold.first_call_ns if cold else None
+    if build_ns is None or first_ns is None or cold is None:
         return None
-    return parts["build"] + parts.get("compile", 0) + parts["first_call"]
+    return build_ns + (cold.compiler_import_ns or 0) + first_ns
 
 
 def step_ns(facts: Facts) -> float | None:

@@ -3,8 +3,10 @@
 Every mode gives a `Step` with the same meaning; what differs is who submits the work. Preparing a step is its cold
 start, and each part of it is timed apart:
 
+    compiler_import_ns  loading the compiler, where the mode compiles
     first_call_ns       the first call, from an idle device to logits; with compilation where the mode compiles
     compile_ns          the part of the first call that its repetition does not need
+    compile_stage_ns    of that, what Dynamo's metrics tell apart; the rest is guards, code loading and first launches
     capture_ns          recording the graph, after the first call; PyTorch's graph trees do it on the second call
     graph_memory_bytes  what free device memory lost by capturing: the graph's pool and the executable graph
 
@@ -19,6 +21,7 @@ from torch import nn
 
 from explorer.engine.attention import under_backend
 from explorer.engine.clock import host_ns
+from explorer.engine.compiler_stages import forget_compilations, import_compiler, stage_sums
 from explorer.engine.graphs import GraphPool, measure_capture, require_shape, warm_up_aside
 from explorer.engine.model import LayerRunner, StepInputs, run_layer
 from explorer.engine.piecewise import PiecewiseStep, compiled_functions
@@ -30,6 +33,7 @@ from explorer.settings import COMPILED_MODES, PIECEWISE_MODES, RunSettings
 def prepare(workload: Workload) -> tuple[Step, ColdStart]:
     """The step in the chosen mode, ready to be called, and what it cost to get there."""
     mode = workload.settings.mode
+    compiler_import_ns = _ready_compiler() if mode in COMPILED_MODES else None
     pieces = _piecewise_step(workload) if mode in PIECEWISE_MODES else None
     step = pieces.captured if pieces else _uncaptured_step(workload)
     calls_ns = [_call_ns(step, workload) for _ in range(3 if mode in COMPILED_MODES else 1)]
@@ -46,10 +50,19 @@ def prepare(workload: Workload) -> tuple[Step, ColdStart]:
     cold_start = ColdStart(
         first_call_ns=calls_ns[0],
         compile_ns=compile_ns,
+        compiler_import_ns=compiler_import_ns,
+        compile_stage_ns={} if compiler_import_ns is None else stage_sums(),
         capture_ns=capture_ns,
         graph_memory_bytes=graph_memory_bytes,
     )
     return step, cold_start
+
+
+def _ready_compiler() -> int:
+    """Loads the compiler, ns, and empties its list of compilations."""
+    import_ns = import_compiler()
+    forget_compilations()
+    return import_ns
 
 
 def _call_ns(step: Step, workload: Workload) -> int:

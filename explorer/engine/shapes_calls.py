@@ -1,62 +1,26 @@
-"""What does each call of a sequence set off, and how long does it take?
-
-A backend of our own stands between Dynamo and the compiler: it notes under which compile id a graph is built, and, at
-each call, which graphs run. A call in which none runs was eager, whatever Dynamo says.
-"""
+"""What does each call of a sequence set off, and how long does it take?"""
 
 from __future__ import annotations
 
 import resource
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch._dynamo
-from torch._dynamo.utils import clear_compilation_metrics, get_compilation_metrics
 
 from explorer.engine.clock import host_ns
+from explorer.engine.compiler_stages import compiled_entries, forget_compilations, launch_autotune_ns
+from explorer.engine.shapes_backend import CountingBackend, PieceRun, crossings_of
 from explorer.engine.shapes_subjects import Subject, build_subject, padded_size
 from explorer.shapes_results import Call, CallOutcome, SteadyTime, VariantResult
 from explorer.shapes_settings import ShapesSettings, Variant
-from explorer.torch_trace_log import entry_of_metrics
 
 Writer = Callable[[VariantResult], None]
 _PAGE_FILE = Path("/proc/self/statm")
-
-
-class CountingBackend:
-    """Builds graphs with Inductor, or leaves them as they are, and counts builds and runs by compile id."""
-
-    def __init__(self, generates_code: bool) -> None:
-        self._generates_code = generates_code
-        self.built: list[str] = []
-        self.ran: list[str] = []
-
-    def __call__(self, graph: torch.fx.GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
-        compile_id = str(torch._guards.CompileContext.current_compile_id())
-        run_graph = self._code_of(graph, example_inputs)
-        self.built.append(compile_id)
-
-        def run(*inputs: Any) -> Any:
-            self.ran.append(compile_id)
-            return run_graph(*inputs)
-
-        return run
-
-    def forget(self) -> None:
-        """Starts counting anew."""
-        self.built.clear()
-        self.ran.clear()
-
-    def _code_of(self, graph: torch.fx.GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
-        if not self._generates_code:
-            return graph.forward
-        from torch._inductor.compile_fx import compile_fx
-
-        return compile_fx(graph, example_inputs)  # type: ignore[return-value]  # its other forms belong to export
 
 
 class Caller:
@@ -76,6 +40,7 @@ class Caller:
         )
         self._subject: Subject
         self._expected: list[torch.Tensor] = []
+        self._repeated: list[list[PieceRun]] = []
         self._compiled: Callable[..., torch.Tensor]
 
     def note(self, **fields: Any) -> None:
@@ -113,10 +78,11 @@ class Caller:
             lambda function: torch.compile(function, backend=self._backend, dynamic=dynamic[self._variant.dynamic])
         )
         for index, size in enumerate(self._settings.sizes):
-            clear_compilation_metrics()  # Dynamo keeps the latest few dozen only
+            forget_compilations()
             call = self._call(index, size)
-            entries = [entry_of_metrics(asdict(metrics)) for metrics in get_compilation_metrics() if not metrics.is_runtime]
-            call = replace(call, entry_ids=[entry.compile_id for entry in entries])
+            entries = compiled_entries()
+            ids = [entry.compile_id for entry in entries]
+            call = replace(call, entry_ids=ids, launch_autotune_ns=launch_autotune_ns())
             self.note(calls=[*self.result.calls, call], entries=[*self.result.entries, *entries])
 
     def call_again(self) -> None:
@@ -124,7 +90,9 @@ class Caller:
         for size in self._distinct_sizes():
             latencies_ns = self._latencies(self._compiled, self._padded(size))
             steady = SteadyTime(size=size, outcome=self._outcome(), latencies_ns=latencies_ns)
-            self.note(steady=[*self.result.steady, steady])
+            # Between layers that are compiled one by one nothing is broken.
+            crossings = crossings_of(size, self._repeated) if self._variant.scope == "model" else []
+            self.note(steady=[*self.result.steady, steady], crossings=[*self.result.crossings, *crossings])
 
     def _call(self, index: int, size: int) -> Call:
         self._backend.forget()
@@ -139,7 +107,7 @@ class Caller:
             outcome=self._outcome(),
             time_ns=time_ns,
             built_ids=list(self._backend.built),
-            ran_ids=list(dict.fromkeys(self._backend.ran)),
+            ran_ids=list(dict.fromkeys(run.compile_id for run in self._backend.runs)),
             memory_bytes=_memory_bytes(self._device),
             error_ratio=self._error_ratio(index, answer),
         )
@@ -147,13 +115,18 @@ class Caller:
     def _outcome(self) -> CallOutcome:
         if self._backend.built:
             return "compiled"
-        return "reused" if self._backend.ran else "eager"
+        return "reused" if self._backend.runs else "eager"
 
     def _latencies(self, function: Callable[..., torch.Tensor], size: int) -> list[int]:
         arguments = self._subject.arguments(0, size)
         self._timed(function, arguments)
         self._backend.forget()
-        return [self._timed(function, arguments)[0] for _ in range(self._settings.steady_call_count)]
+        self._repeated, latencies_ns = [], []
+        for _ in range(self._settings.steady_call_count):
+            before = len(self._backend.runs)
+            latencies_ns.append(self._timed(function, arguments)[0])
+            self._repeated.append(self._backend.runs[before:])
+        return latencies_ns
 
     def _timed(self, function: Callable[..., torch.Tensor], arguments: tuple[Any, ...]) -> tuple[int, torch.Tensor]:
         answers: list[torch.Tensor] = []

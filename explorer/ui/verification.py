@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.analysis.compilation_run import first_answer_ns, run_payback_count, run_start_parts
+from explorer.analysis.compilation_run import first_answer_ns, run_payback_count
 from explorer.facts import Facts
 from explorer.ui import pieces
 from explorer.ui.pieces import Card, single_text
@@ -37,10 +37,10 @@ def _draw_correctness(facts: Facts) -> None:
 
 def _start_cards(facts: Facts, eager: Facts | None) -> list[Card]:
     first_ns = first_answer_ns(facts)
-    parts = run_start_parts(facts)
+    compile_ns = facts.cold_start.compile_ns if facts.cold_start else None
     cards = [
         Card("first answer after", single_text(text(first_ns, "ns")), "building and the first call"),
-        Card("of it compiling", single_text(text(parts.get("compile"), "ns")), "what the first call alone pays"),
+        Card("of it compiling", single_text(text(compile_ns, "ns")), "what the first call alone pays"),
     ]
     if eager is not None:
         count = run_payback_count(eager, facts)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from explorer.analysis.compilation import (
+    START_LABELS,
     compilation_report,
     failed_guards,
     headline,
@@ -18,8 +19,9 @@ from explorer.analysis.compilation import (
     why_compiled,
 )
 from explorer.analysis.compilation_reasons import break_words, explain_reason
-from explorer.analysis.compilation_run import first_answer_ns, run_payback_count, run_start_parts
+from explorer.analysis.compilation_run import RUN_START_LABELS, first_answer_ns, run_payback_count, run_start_parts
 from explorer.analysis.compilation_trace import compilation_trace_report
+from explorer.charts.compilation import PART_COLOURS
 from explorer.cli import main
 from explorer.facts import ColdStart, Facts
 from explorer.ingest import read_trace
@@ -106,6 +108,38 @@ def test_a_run_pays_back_its_longer_start() -> None:
     assert first_answer_ns(fast) == 105
     assert run_payback_count(eager, fast) == 15
     assert run_payback_count(fast, eager) is None
+
+
+def test_the_stages_of_a_compiled_run_add_up_to_its_start() -> None:
+    cold = ColdStart(
+        first_call_ns=95,
+        compile_ns=90,
+        compiler_import_ns=7,
+        compile_stage_ns={"dynamo": 30, "aot_autograd": 20, "inductor": 25, "kernels": 5, "autotune": 0},
+    )
+    facts = Facts(stage_ns={"build": 10}, cold_start=cold)
+    parts = run_start_parts(facts)
+    assert parts == {
+        "build": 10,
+        "import": 7,
+        "dynamo": 30,
+        "aot_autograd": 20,
+        "inductor": 25,
+        "kernels": 5,
+        "compile_rest": 10,
+        "first_call": 5,
+    }
+    assert first_answer_ns(facts) == sum(parts.values())
+    assert set(parts) <= set(RUN_START_LABELS)
+    assert set(RUN_START_LABELS.values()) <= set(PART_COLOURS)
+    assert set(START_LABELS.values()) <= set(PART_COLOURS)
+
+
+def test_trying_kernels_out_at_the_first_launch_is_no_rest() -> None:
+    result = stopped_variant()
+    first = dataclasses.replace(result.calls[0], launch_autotune_ns=2 * MS)
+    parts = start_parts(dataclasses.replace(result, calls=[first, *result.calls[1:]]))
+    assert (parts["autotune"], parts["rest"]) == (2 * MS, MS)
 
 
 def test_an_eager_trace_has_no_guards_and_a_compiled_one_has() -> None:

@@ -14,6 +14,7 @@ import pytest
 import torch
 import torch._dynamo
 
+from explorer.engine.shapes_backend import PieceRun, crossings_of
 from explorer.engine.shapes_calls import Caller
 from explorer.engine.shapes_logs import keep_log, log_text
 from explorer.engine.shapes_missing import missing_of
@@ -144,6 +145,29 @@ def test_item_breaks_the_graph_and_fullgraph_refuses_at_the_same_line() -> None:
     assert broken.source == "if y.sum().item() > 0:"
     assert "data-dependent" in found.refusal
     assert found.refusal_line == broken.line
+
+
+def test_a_crossing_is_timed_between_the_pieces_of_a_broken_graph() -> None:
+    result = made(with_sizes(subject="item_branch", sizes=(4, 6), steady_call_count=3), "none")
+    assert [crossing.size for crossing in result.crossings] == [4, 6]
+    for crossing, steady in zip(result.crossings, result.steady, strict=True):
+        assert crossing.from_id != crossing.to_id
+        assert len(crossing.latencies_ns) == 3
+        assert all(
+            0 < between < whole for between, whole in zip(crossing.latencies_ns, steady.latencies_ns, strict=True)
+        )
+        assert (crossing.from_id, crossing.to_id) == tuple(result.calls[-1].ran_ids)
+
+
+def test_what_is_not_broken_has_no_crossing() -> None:
+    assert made(COUNTED, "none").crossings == []
+
+
+def test_calls_that_ran_different_pieces_have_no_crossing() -> None:
+    first, second = PieceRun("0/0", 0, 1), PieceRun("1/0", 5, 6)
+    assert crossings_of(2, [[first, second], [first]]) == []
+    (crossing,) = crossings_of(2, [[first, second]])
+    assert crossing.latencies_ns == [4]
 
 
 def test_what_fits_into_one_graph_is_not_refused() -> None:

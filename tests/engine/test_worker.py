@@ -17,6 +17,7 @@ import pytest
 
 from explorer.recording import Progress, Recording
 from explorer.settings import TINY, RunSettings
+from explorer.shapes_results import STAGES
 
 EngineRun = tuple[Recording, int, list[Progress | None]]
 RunEngine = Callable[..., EngineRun]
@@ -117,6 +118,11 @@ def test_compiled_run_is_correct_and_shows_its_fused_kernels(run_engine: RunEngi
     assert facts.cold_start is not None
     assert facts.cold_start.compile_ns is not None
     assert facts.cold_start.compile_ns > 10 * facts.steady_latencies_ns[0]
+    stages = facts.cold_start.compile_stage_ns
+    assert set(stages) == set(STAGES)
+    assert stages["dynamo"] > 0
+    assert 0 < sum(stages.values()) <= facts.cold_start.compile_ns
+    assert facts.cold_start.compiler_import_ns is not None
     assert facts.correctness is not None
     assert facts.correctness.passed
     assert facts.correctness.note.startswith("The step that is measured")

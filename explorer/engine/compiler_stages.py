@@ -1,0 +1,55 @@
+"""What did the compiler do meanwhile, stage by stage? Dynamo's own metrics, read after the work.
+
+import         loading Dynamo and Inductor, once a process, before anything is compiled
+dynamo … kernels   exclusive of each other, over every compilation of the work (`torch_trace_log.py`)
+autotune       trying kernels out, while compiling or at the first launch of a Triton kernel
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from dataclasses import asdict
+from typing import Any
+
+from explorer.shapes_results import CompiledEntry
+from explorer.torch_trace_log import entry_of_metrics
+
+
+def import_compiler() -> int:
+    """Loads the compiler, which the first compilation would otherwise do; nanoseconds, next to none the second time."""
+    started_ns = time.perf_counter_ns()
+    importlib.import_module("torch._inductor.compile_fx")
+    return time.perf_counter_ns() - started_ns
+
+
+def forget_compilations() -> None:
+    """Empties Dynamo's list of compilations, which keeps the latest few dozen only."""
+    from torch._dynamo.utils import clear_compilation_metrics
+
+    clear_compilation_metrics()
+
+
+def compiled_entries() -> list[CompiledEntry]:
+    """What was compiled, or refused, since the list was emptied; records of running are no compilations."""
+    return [entry_of_metrics(metrics) for metrics in _metrics() if not metrics.get("is_runtime")]
+
+
+def launch_autotune_ns() -> int:
+    """Time in which first launches tried kernels out, since the list was emptied; no part of any compilation."""
+    return sum(int((metrics.get("runtime_triton_autotune_time_us") or 0) * 1000) for metrics in _metrics())
+
+
+def stage_sums() -> dict[str, int]:
+    """Time in every stage since the list was emptied, ns; empty when nothing was compiled."""
+    entries = [entry for entry in compiled_entries() if entry.stage_ns]
+    sums = {
+        stage: sum(entry.stage_ns[stage] for entry in entries) for stage in (entries[0].stage_ns if entries else ())
+    }
+    return {**sums, "autotune": sums["autotune"] + launch_autotune_ns()} if sums else {}
+
+
+def _metrics() -> list[dict[str, Any]]:
+    from torch._dynamo.utils import get_compilation_metrics
+
+    return [asdict(metrics) for metrics in get_compilation_metrics()]
