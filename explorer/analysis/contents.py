@@ -17,6 +17,7 @@ from explorer.analysis.pieces import threads_of
 from explorer.analysis.windows import has_steps
 from explorer.report import Column, Metric, Report, ReportTable
 from explorer.trace import Trace, codes_and_words, values
+from explorer.units import text
 
 QUESTION = "What is in this trace, and what is not?"
 _MEANINGS = {
@@ -83,6 +84,27 @@ def contents_report(trace: Trace) -> Report:
         _table("missing", "What cannot be answered", ("what", "needs", "option"), _missing_rows(trace)),
     )
     return Report(QUESTION, "the whole file", metrics, tables, tuple(f"{note.text}." for note in trace.notes))
+
+
+def contents_sentences(trace: Trace) -> tuple[str, str]:
+    """What the trace holds, and whether anything cannot be answered from it."""
+    begin, end = _extent(trace)
+    devices = len(trace.devices())
+    held = f"{_some(trace.source.event_count, 'event')} over {text(end - begin, 'ns')}"
+    threads = {key for name in ("operators", "calls", "frames") for key in threads_of(trace, name)}
+    host = f"{_some(len(trace.operators), 'operator')} on {_some(len(threads), 'host thread')}"
+    work = f"{_some(len(trace.work), 'piece')} of GPU work on {_some(devices, 'device')}" if devices else "no GPU work"
+    missing = len(list(_all_missing(trace)))
+    lack = (
+        f"{_some(missing, 'question')} cannot be answered from it: what they need was not recorded."
+        if missing
+        else "Everything that the pages ask was recorded."
+    )
+    return f"{held}: {host}, {work}.", lack
+
+
+def _some(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 _LABELS = {

@@ -24,6 +24,7 @@ def main() -> None:
             st.Page("screens/attention.py", title="Attention", url_path="attention"),
             st.Page("screens/compilation.py", title="Compilation", url_path="compilation"),
             st.Page("screens/library.py", title="Library", url_path="library"),
+            st.Page("screens/contents.py", title="What is in this trace", url_path="contents"),
         ]
     )
     write_style(current_theme())

@@ -11,12 +11,13 @@ import streamlit as st
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: what is shown, and what the pointer over it says, and where a click leads."""
+    """One cell: what is shown, and what the pointer over it says, and where a click leads. Words stand to the left."""
 
     text: str
     hover: str = ""
     swatch: str = ""
     link: str = ""
+    is_words: bool = False
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,11 @@ class Line:
     is_total: bool = False
 
 
-def draw_rows(head: Sequence[str], lines: Sequence[Line], widths: Sequence[float]) -> None:
+def draw_rows(head: Sequence[str | Cell], lines: Sequence[Line], widths: Sequence[float]) -> None:
     """Draws a table; the first column is left-aligned and gives way, `widths` are the columns' shares."""
     columns = " ".join(f"minmax(0, {width}fr)" for width in widths)
     style = f'style="grid-template-columns:{columns}"'
-    header = _row([Cell(label) for label in head], style, "row head")
+    header = _row([label if isinstance(label, Cell) else Cell(label) for label in head], style, "row head")
     st.html(f'<div class="rows">{header}{"".join(_line(line, style) for line in lines)}</div>')
 
 
@@ -55,4 +56,5 @@ def _cell(cell: Cell) -> str:
     inside = escape(cell.text)
     if cell.link:
         inside = f'<a href="{escape(cell.link)}" target="_self">{inside}</a>'
-    return f"<span{hover}>{swatch}{inside}</span>"
+    words = ' class="words"' if cell.is_words else ""
+    return f"<span{words}{hover}>{swatch}{inside}</span>"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.report import Metric
 from explorer.ui import pieces
 from explorer.ui.answers import trust_of
 from explorer.ui.rows import Cell, Line, draw_rows
 from explorer.ui.sides import Side
+from explorer.ui.sources import Source
 from explorer.units import exact, text
 
 
@@ -19,16 +19,13 @@ def draw_trust(sides: Sequence[Side]) -> None:
     with st.expander("How far can these figures be trusted?", key="trust"):
         for column, side in zip(st.columns(len(sides), gap="large"), sides, strict=True):
             with column:
-                _draw_card(side)
+                draw_trust_card(f"{side.letter} · {side.source.title}", side.source)
 
 
-def _exact(metric: Metric) -> str:
-    return metric.reason or exact(metric.value, metric.unit)
-
-
-def _draw_card(side: Side) -> None:
-    report = trust_of(side.source)
-    pieces.part_title(f"{side.letter} · {side.source.title}", report.window)
+def draw_trust_card(title: str, source: Source) -> None:
+    """One source's card under that title: every entry, which verdicts it blocks, and what reading repaired."""
+    report = trust_of(source)
+    pieces.part_title(title, report.window)
     lines = [
         Line(
             (Cell(metric.label, metric.reason), Cell(text(metric.value, metric.unit), exact(metric.value, metric.unit)))
