@@ -4,6 +4,7 @@
     FOLDER/facts.json      the engine      what was measured, rewritten whole after every stage
     FOLDER/results.json    the engine      what an experiment other than a run measured
     FOLDER/trace.json.gz   the engine      the profiler's own file, untouched
+    FOLDER/generated_code.json.gz  the engine  what the compiler wrote, of a run that compiles
     FOLDER/torch_trace.zip the engine      TORCH_TRACE logs of an experiment that compiles, one file a process
     FOLDER/worker.log      the engine      everything the process printed
     FOLDER/end.json        the launcher    how the process ended
@@ -15,8 +16,10 @@ Standard library only: the engine imports this on machines that have nothing but
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import json
 import os
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,16 +28,21 @@ from typing import Any
 from explorer.errors import RecordingError, SettingsError
 from explorer.experiments import ExperimentSettings, settings_from_json, settings_to_json
 from explorer.facts import Facts, Failure, RunState, facts_from_json
+from explorer.generated_code import GeneratedCode, code_from_json
 from explorer.settings import RunSettings
 
 SETTINGS_FILE = "settings.json"
 FACTS_FILE = "facts.json"
 RESULTS_FILE = "results.json"
 TRACE_FILE = "trace.json.gz"
+CODE_FILE = "generated_code.json.gz"
 TORCH_TRACE_FILE = "torch_trace.zip"
 LOG_FILE = "worker.log"
 END_FILE = "end.json"
-RECORDING_FILES = (SETTINGS_FILE, FACTS_FILE, RESULTS_FILE, TRACE_FILE, TORCH_TRACE_FILE, LOG_FILE, END_FILE)
+RECORDING_FILES = (
+    *(SETTINGS_FILE, FACTS_FILE, RESULTS_FILE, TRACE_FILE, CODE_FILE, TORCH_TRACE_FILE, LOG_FILE, END_FILE),
+)
+_CODE_LIMIT_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +115,20 @@ class Recording:
     def results(self) -> dict[str, Any]:
         """What an experiment measured beyond the facts; raises RecordingError when missing or malformed."""
         return _read_json(self.folder / RESULTS_FILE)
+
+    def generated_code(self) -> GeneratedCode | None:
+        """What the compiler wrote, or None where it was not recorded; raises RecordingError when malformed."""
+        path = self.folder / CODE_FILE
+        if not path.exists():
+            return None
+        try:
+            with gzip.open(path) as packed:
+                content = packed.read(_CODE_LIMIT_BYTES + 1)
+            if len(content) > _CODE_LIMIT_BYTES:
+                raise RecordingError(f"{path} holds more than {_CODE_LIMIT_BYTES:,} bytes; record the run again.")
+            return code_from_json(json.loads(content))
+        except (ValueError, OSError, EOFError, zlib.error) as problem:
+            raise RecordingError(f"{path} cannot be read ({problem}); the recording is damaged.") from None
 
     def facts(self) -> Facts:
         """What was measured; raises RecordingError when missing, malformed or of a newer format version."""

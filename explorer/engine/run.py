@@ -12,6 +12,7 @@ from explorer.engine.attention import chosen_backend
 from explorer.engine.calibrate import calibrate
 from explorer.engine.costs import kv_read_bytes, kv_written_bytes, step_flops, tokens_per_step
 from explorer.engine.environment import read_environment
+from explorer.engine.generated_code import kept_programs, write_generated_code
 from explorer.engine.journal import Journal
 from explorer.engine.modes import prepare
 from explorer.engine.piecewise import PiecewiseStep
@@ -36,11 +37,13 @@ def run(settings: RunSettings, folder: Path, journal: Journal) -> None:
         reference = _check_eagerly(workload, journal)
     _reset_peak_memory(device)
     with journal.stage("cold_start"):
-        step, cold_start = prepare(workload)
+        with kept_programs(settings.compiles) as programs:
+            step, cold_start = prepare(workload)
         journal.update(cold_start=cold_start)
         if isinstance(step, PiecewiseStep):
             journal.note(step.note())
         _check_measured_step(workload, step, reference, journal)
+    write_generated_code(programs, folder)
     _measure(workload, step, folder, journal)
     if device.type == "cuda":
         journal.update(peak_memory_bytes=torch.cuda.max_memory_allocated(device))
