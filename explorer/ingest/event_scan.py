@@ -1,7 +1,7 @@
-"""Where does each value of an event stand, and which number is it? Compiled; text to places, digits to numbers.
+"""Where does each value of an event stand? Compiled; text to places.
 
     { "ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, ..., "args": { "stream": 7, ... } }
-            └┘ start_of(spans, PH), end_of(spans, PH)
+            └┘ start_of(cursor, PH), end_of(cursor, PH)
 
 Whatever is unusual (escapes in keys, repeated keys, broken text) fails; the tolerant reader then takes the file.
 """
@@ -19,31 +19,30 @@ from explorer.ingest.json_scan import (
     COMMA,
     OPEN_BRACE,
     QUOTE,
+    opens,
+    skip_container,
+    skip_scalar,
     skip_space,
     skip_string,
-    skip_value,
+)
+from explorer.ingest.literals import (
+    ARGUMENTS_OPEN,
+    ARGUMENTS_UNKNOWN,
+    CLOSE,
+    EVENT_UNKNOWN,
+    IN_ARGUMENTS,
+    KIND_MASK,
+    NO_LITERAL,
+    OTHER_KEY,
+    guessed_literal,
+    keep_value,
+    kind_of_literal,
+    learned_literal,
+    length_of_literal,
+    same_value_end,
 )
 from explorer.ingest.memory import compiled, load_byte, load_eight, load_long, store_long, to_int
-
-PH, CAT, NAME, PID, TID, TS, DUR, ARGS = 0, 1, 2, 3, 4, 5, 6, 7
-CORRELATION, EXTERNAL_ID, EXTERNAL_ID_2021, INPUT_DIMS, INPUT_STRIDES, INPUT_TYPES, KERNEL_FILE = (
-    8,
-    9,
-    10,
-    11,
-    12,
-    13,
-    14,
-)
-DEVICE, STREAM, QUEUE, GRID, BLOCK, REGISTERS, SHARED_MEMORY, OCCUPANCY = 15, 16, 17, 18, 19, 20, 21, 22
-COPIED_BYTES, COMMUNICATOR = 23, 24
-SPAN_COUNT = 25
-RECENT = 16 * SPAN_COUNT
-"""Behind the spans: start, length and code of each key's token in an earlier event of the same text."""
-SPANS_BYTES = RECENT + 24 * SPAN_COUNT
-"""What `spans` everywhere is the address of: an array costs more to pass on than the scan of a key."""
-OTHER_KEY = -1
-FIRST_ARGUMENT = CORRELATION
+from explorer.ingest.scan_layout import ARGS, CAT, FIRST_ARGUMENT, KEY_COUNT, PH
 
 
 def _eight(key: bytes) -> np.uint64:
@@ -75,10 +74,10 @@ _KEY_MULTIPLIER, _KEY_SHIFT = np.uint64(0x5C6E433715BA2BDD), np.uint64(58)
 
 
 def _slots() -> Codes:
-    slots = np.full(64, OTHER_KEY, np.int32)
+    slots = np.full(64, -1, np.int32)
     for place, key in enumerate(_ARGUMENT_KEYS):
         slot = (int(_eight(key)) * int(_KEY_MULTIPLIER) % 2**64) >> int(_KEY_SHIFT)
-        assert slots[slot] == OTHER_KEY, "two keys in one slot: look for another multiplier"
+        assert slots[slot] < 0, "two keys in one slot: look for another multiplier"
         slots[slot] = place
     return slots
 
@@ -89,6 +88,7 @@ _ARGUMENT_STARTS = np.array([_eight(key) for key in _ARGUMENT_KEYS])
 _ARGUMENT_MIDDLES = np.array([_eight(key[8:]) for key in _ARGUMENT_KEYS])
 _ARGUMENT_THIRDS = np.array([_eight(key[16:]) for key in _ARGUMENT_KEYS])
 _ARGUMENT_ENDS = np.array([_eight(key[24:]) for key in _ARGUMENT_KEYS])
+_CATEGORY_SHIFT = np.uint64(61)
 
 
 @compiled
@@ -137,102 +137,121 @@ def _holds_backslash(address: int, length: int) -> bool:
 
 
 @compiled
-def _value_of_key(address: int) -> tuple[int, int, int]:
-    """(start and length of a key, start of its value); the value's start is negative for a failure."""
-    if load_byte(address) != QUOTE:
-        return address, 0, -address
-    behind = skip_string(address)
-    if behind < 0:
-        return address, 0, behind
-    colon = skip_space(behind)
-    if load_byte(colon) != COLON:
-        return address, 0, -colon
-    return address + 1, behind - address - 2, skip_space(colon + 1)
-
-
-@compiled
-def _next_key(address: int) -> int:
-    """From behind a value to the next key; the failure of a closing brace is its own address."""
-    address = skip_space(address)
-    if load_byte(address) != COMMA:
-        return -address
-    return skip_space(address + 1)
-
-
-@compiled
-def start_of(spans: int, key: int) -> int:
+def start_of(cursor: int, key: int) -> int:
     """Where the value of a key starts; 0 when the event has none."""
-    return load_long(spans + 16 * key)
+    return load_long(cursor + 16 * key)
 
 
 @compiled
-def end_of(spans: int, key: int) -> int:
+def end_of(cursor: int, key: int) -> int:
     """Where the value of a key ends."""
-    return load_long(spans + 16 * key + 8)
+    return load_long(cursor + 16 * key + 8)
 
 
 @compiled
-def forget_spans(spans: int) -> None:
-    """Makes all values absent, for the next event."""
-    for place in range(spans, spans + RECENT, 8):
-        store_long(place, 0)
-
-
-@compiled
-def _keep_span(spans: int, key: int, key_start: int, key_length: int, start: int, end: int) -> bool:
-    """Notes a value of interest; False for what the tolerant reader has to decide: repeated or escaped keys."""
-    if key == OTHER_KEY:
-        return not _holds_backslash(key_start, key_length)
-    if start_of(spans, key) != 0:
+def _keep_start(key: int, address: int, cursor: int) -> bool:
+    """Notes where a value starts; False for a repeated key."""
+    if start_of(cursor, key) != 0:
         return False
-    store_long(spans + 16 * key, start)
-    store_long(spans + 16 * key + 8, end)
+    store_long(cursor + 16 * key, address)
     return True
 
 
 @compiled
-def _scan_arguments(address: int, spans: int) -> int:
-    """Behind the object at `address`, the places of its values of interest in `spans`."""
-    address = skip_space(address + 1)
-    while load_byte(address) != CLOSE_BRACE:
-        key_start, length, start = _value_of_key(address)
-        if start < 0:
-            return start
-        address = skip_value(start)
-        if address < 0:
-            return address
-        if not _keep_span(spans, _argument_key(key_start, length), key_start, length, start, address):
-            return -key_start
-        address = _next_key(address)
-        if address < 0:
-            if load_byte(-address) != CLOSE_BRACE:
-                return address
-            address = -address
-        elif load_byte(address) == CLOSE_BRACE:  # a comma before it
-            return -address
-    return address + 1
+def _forget_places(cursor: int) -> None:
+    for place in range(cursor, cursor + 16 * KEY_COUNT, 8):
+        store_long(place, 0)
 
 
 @compiled
-def scan_event(address: int, spans: int) -> int:
-    """As _scan_arguments, for an event with its arguments."""
-    address = skip_space(address + 1)
-    while load_byte(address) != CLOSE_BRACE:
-        key_start, length, start = _value_of_key(address)
-        if start < 0:
-            return start
-        key = _event_key(key_start, length)
-        has_arguments = key == ARGS and load_byte(start) == OPEN_BRACE
-        address = _scan_arguments(start, spans) if has_arguments else skip_value(start)
+def _read_key(address: int, last: int, level: int) -> tuple[int, int]:
+    """(start of the next value, kind of what is before it), or behind the closing brace and CLOSE, read in full.
+
+    `address` is behind a value or an opening brace, which `last` tells. A failure is negative, as in json_scan.
+    """
+    place = skip_space(address)
+    byte = load_byte(place)
+    if byte == CLOSE_BRACE:
+        return place + 1, CLOSE | level
+    if last > ARGUMENTS_OPEN:
+        if byte != COMMA:
+            return -place, CLOSE
+        place = skip_space(place + 1)
+    if load_byte(place) != QUOTE:
+        return -place, CLOSE
+    behind = skip_string(place)
+    if behind < 0:
+        return behind, CLOSE
+    colon = skip_space(behind)
+    if load_byte(colon) != COLON:
+        return -colon, CLOSE
+    length = behind - place - 2
+    key = _argument_key(place + 1, length) if level else _event_key(place + 1, length)
+    if key == OTHER_KEY and _holds_backslash(place + 1, length):
+        return -place, CLOSE
+    return skip_space(colon + 1), key | level
+
+
+@compiled
+def _behind_value(address: int, literal: int, cursor: int) -> int:
+    if not opens(load_byte(address)):
+        return skip_scalar(address)
+    behind = same_value_end(address, literal, cursor)
+    if behind == 0:
+        behind = skip_container(address)
+        if behind > 0:
+            keep_value(address, behind, literal, cursor)
+    return behind
+
+
+@compiled
+def _mix_with(mix: int, key: int, start: int) -> int:
+    """The event's mix after its phase or its category: three bits of each."""
+    if key == PH:
+        return (mix & 56) | (load_byte(start + 1) & 7)
+    if key == CAT:
+        word = load_eight(start + 1) * _KEY_MULTIPLIER
+        return (mix & 7) | (to_int(word >> _CATEGORY_SHIFT) << 3)
+    return mix
+
+
+@compiled
+def _next_literal(address: int, last: int, mix: int, level: int, cursor: int) -> tuple[int, int]:
+    """(start of the next value or behind the closing brace, the literal before it); a failure is negative."""
+    literal = guessed_literal(address, last, mix, cursor)
+    if literal != NO_LITERAL:
+        return address + length_of_literal(literal, cursor), literal
+    behind, kind = _read_key(address, last, level)
+    if behind < 0:
+        return behind, literal
+    return behind, learned_literal(address, behind - address, kind, last, mix, cursor)
+
+
+@compiled
+def scan_event(address: int, cursor: int) -> int:
+    """Behind the event at `address`, the places of its values of interest in the cursor."""
+    _forget_places(cursor)
+    address, last, mix, level = address + 1, NO_LITERAL, 0, 0
+    while True:
+        address, last = _next_literal(address, last, mix, level, cursor)
         if address < 0:
             return address
-        if not _keep_span(spans, key, key_start, length, start, address):
-            return -key_start
-        address = _next_key(address)
-        if address < 0:
-            if load_byte(-address) != CLOSE_BRACE:
-                return address
-            address = -address
-        elif load_byte(address) == CLOSE_BRACE:
+        key = kind_of_literal(last, cursor) & KIND_MASK
+        if key == CLOSE and level == 0:
+            return address
+        if key == CLOSE:
+            store_long(cursor + 16 * ARGS + 8, address)
+            level, last = 0, EVENT_UNKNOWN if last == ARGUMENTS_UNKNOWN else last
+            continue
+        address = skip_space(address)
+        if key != OTHER_KEY and not _keep_start(key, address, cursor):
             return -address
-    return address + 1
+        if key == ARGS and load_byte(address) == OPEN_BRACE:
+            address, last, level = address + 1, ARGUMENTS_OPEN, IN_ARGUMENTS
+            continue
+        start, address = address, _behind_value(address, last, cursor)
+        if address < 0:
+            return address
+        if key != OTHER_KEY:
+            store_long(cursor + 16 * key + 8, address)
+            mix = _mix_with(mix, key, start)

@@ -57,7 +57,7 @@ def read_documents_fast(source: Source) -> list[Document]:
 
 
 def load_machine_code() -> None:
-    """Loads the compiled scanner, which the first piece would otherwise wait for; compiles it if nobody has yet."""
+    """Loads the compiled scanner, which the first piece would otherwise wait for."""
     Scanner().scan([b"]"], is_first=True)
 
 

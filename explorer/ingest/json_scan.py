@@ -42,7 +42,7 @@ def skip_string(address: int) -> int:
     while True:
         stops = string_stops(address)
         if stops == np.uint64(0):
-            address += 16
+            address += 32
             continue
         address += to_int(trailing_zeros(stops))
         byte = load_byte(address)
@@ -131,7 +131,8 @@ def _first_odd_byte(address: int) -> int:
 
 
 @compiled
-def _skip_scalar(address: int) -> int:
+def skip_scalar(address: int) -> int:
+    """Behind a string, a number or a word."""
     byte = load_byte(address)
     if byte == QUOTE:
         return skip_string(address)
@@ -141,21 +142,27 @@ def _skip_scalar(address: int) -> int:
 
 
 @compiled
-def skip_value(address: int) -> int:
-    """Behind any value."""
-    byte = load_byte(address)
-    if byte in (OPEN_BRACE, OPEN_BRACKET):
-        return _skip_container(address)
-    return _skip_scalar(address)
+def opens(byte: int) -> bool:
+    """Whether a byte opens an object or a list."""
+    return byte | 32 == OPEN_BRACE
 
 
 @compiled
-def _skip_container(address: int) -> int:
+def skip_value(address: int) -> int:
+    """Behind any value."""
+    byte = load_byte(address)
+    if opens(byte):
+        return skip_container(address)
+    return skip_scalar(address)
+
+
+@compiled
+def skip_container(address: int) -> int:
     """Behind an object or a list, without recursion; one bit a level says which of the two it is."""
     objects, depth = 0, 0
     while True:
         byte = load_byte(address)
-        if byte in (OPEN_BRACE, OPEN_BRACKET):
+        if opens(byte):
             if depth == _DEEPEST:
                 return -address
             is_object = byte == OPEN_BRACE
@@ -169,7 +176,7 @@ def _skip_container(address: int) -> int:
                         return address
                 continue
         else:
-            address = _skip_scalar(address)
+            address = skip_scalar(address)
             if address < 0:
                 return address
             address = skip_space(address)

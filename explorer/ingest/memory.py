@@ -9,25 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from explorer.ingest.warm import machine_code_folder
-
-PADDING_BYTES = 64
-"""Zero bytes that must follow the text: no load reaches further past a zero than this."""
-
-setattr(numba.config, "CACHE_DIR", str(machine_code_folder()))  # noqa: B010, numba declares its settings at run time
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """The function as machine code that runs without Python's lock; kept on disk for the next process."""
-    return cast(Function, njit(nogil=True, cache=True, boundscheck=False)(function))
+    """The function as machine code: nothing is checked and nothing is raised."""
+    return cast(Function, njit(boundscheck=False, error_model="numpy")(function))
 
 
 def _loading(bits: int, widen: str = "") -> Any:
@@ -69,18 +61,37 @@ def _trailing_zeros(_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
+_VECTOR = ir.VectorType(ir.IntType(8), 32)
+
+
+def _load_vector(builder: Any, address: Any) -> Any:
+    return builder.load(builder.inttoptr(address, _VECTOR.as_pointer()), align=1)
+
+
+def _bits(builder: Any, found: Any) -> Any:
+    """One bit for each of a vector's 32 answers."""
+    return builder.zext(builder.bitcast(found, ir.IntType(32)), ir.IntType(64))
+
+
 def _string_stops(_context: Any, address: Any) -> Any:
     def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        sixteen = ir.VectorType(ir.IntType(8), 16)
-        text = builder.load(builder.inttoptr(arguments[0], sixteen.as_pointer()), align=1)
-        quotes, slashes, spaces = (ir.Constant(sixteen, [byte] * 16) for byte in b'"\\ ')
+        text = _load_vector(builder, arguments[0])
+        quotes, slashes, spaces = (ir.Constant(_VECTOR, [byte] * 32) for byte in b'"\\ ')
         stops = builder.or_(
             builder.or_(builder.icmp_unsigned("==", text, quotes), builder.icmp_unsigned("==", text, slashes)),
             builder.icmp_unsigned("<", text, spaces),
         )
-        return builder.zext(builder.bitcast(stops, ir.IntType(16)), ir.IntType(64))
+        return _bits(builder, stops)
 
     return types.uint64(types.int64), generate
+
+
+def _different(_context: Any, one: Any, other: Any) -> Any:
+    def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        ones, others = (_load_vector(builder, address) for address in arguments)
+        return _bits(builder, builder.icmp_unsigned("!=", ones, others))
+
+    return types.uint64(types.int64, types.int64), generate
 
 
 def _to_int(_context: Any, word: Any) -> Any:
@@ -105,6 +116,8 @@ store_double: Callable[[int, float], None] = cast(Any, intrinsic(_store_double))
 trailing_zeros: Callable[[np.uint64], np.uint64] = cast(Any, intrinsic(_trailing_zeros))
 """How many zero bits a word ends in; 64 for zero."""
 string_stops: Callable[[int], np.uint64] = cast(Any, intrinsic(_string_stops))
-"""Of the sixteen bytes at an address, one bit each: whether it is a quote, a backslash or a control character."""
+"""Of the 32 bytes at an address, one bit each: whether it is a quote, a backslash or a control character."""
+different: Callable[[int, int], np.uint64] = cast(Any, intrinsic(_different))
+"""Of the 32 bytes at two addresses, one bit each: whether they differ."""
 to_int: Callable[[np.uint64], int] = cast(Any, intrinsic(_to_int))
 """The same 64 bits as a signed number."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,20 +12,22 @@ import numpy.typing as npt
 
 from explorer.ingest.categories import kind_of_category
 from explorer.ingest.document import LONGEST_EVENT_BYTES
-from explorer.ingest.event_scan import SPANS_BYTES
 from explorer.ingest.events import Event
-from explorer.ingest.interning import TokenTable
-from explorer.ingest.memory import PADDING_BYTES
+from explorer.ingest.machine_code import load_scan_block
 from explorer.ingest.rows import NOT_KEPT, UNKNOWN_CATEGORY, RowBuffers
-from explorer.ingest.scanner import (
+from explorer.ingest.scan_layout import (
+    CURSOR_BYTES,
+    IS_FIRST_AT,
     LIST_CLOSED,
     MORE_TEXT,
     NEW_CATEGORY,
+    NEXT_AT,
+    PADDING_BYTES,
     REFUSED,
     ROWS_FULL,
     TOKENS_FULL,
-    scan_block,
 )
+from explorer.ingest.token_table import TokenTable
 from explorer.ingest.words import readable
 
 Part = bytes | memoryview
@@ -55,6 +57,8 @@ class Scanner:
 
     tokens: TokenTable = field(default_factory=TokenTable)
     rows: RowBuffers = field(default_factory=RowBuffers)
+    cursor: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(CURSOR_BYTES // 8, np.int64))
+    scan_block: Callable[..., int] = field(default_factory=lambda: _scan_block())
 
     def scan(self, parts: Sequence[Part], is_first: bool) -> Scanned:
         """Scans a piece, given in parts: it begins before an event and ends behind one, or holds the list's end.
@@ -64,12 +68,12 @@ class Scanner:
         buffer = _padded(parts)
         origin = buffer.ctypes.data
         address, end = origin, origin + len(buffer) - PADDING_BYTES
-        spans = np.zeros(SPANS_BYTES, np.uint8)
-        tokens, rows = self.tokens.layout.ctypes.data, self.rows.layout.ctypes.data
+        cursor, tokens, rows = (one.ctypes.data for one in (self.cursor, self.tokens.layout, self.rows.layout))
         batches: list[dict[str, npt.NDArray[Any]]] = []
         metadata: list[Event] = []
         while True:
-            status, address, is_first = scan_block(address, end, is_first, spans.ctypes.data, tokens, rows)
+            status = self.scan_block(address, end, is_first, cursor, tokens, rows)
+            address, is_first = int(self.cursor[NEXT_AT // 8]), bool(self.cursor[IS_FIRST_AT // 8])
             if status == REFUSED:
                 raise RefusedError("unusual text")
             if status in (MORE_TEXT, LIST_CLOSED, ROWS_FULL):
@@ -106,6 +110,13 @@ class Scanner:
             counts[f"ph:{name}" if _is_phase(token) else name] = int(self.rows.category_counts[code])
         self.rows.category_counts[:] = 0
         return counts
+
+
+def _scan_block() -> Callable[..., int]:
+    try:
+        return load_scan_block()
+    except OSError:
+        raise RefusedError("the scanner is not compiled yet") from None
 
 
 def _padded(parts: Sequence[Part]) -> npt.NDArray[np.uint8]:

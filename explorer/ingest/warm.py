@@ -16,26 +16,26 @@ from explorer.ingest.places import machine_code_base
 
 COMPILED_SOURCES = (
     "memory",
+    "scan_layout",
     "json_scan",
     "digits",
     "interning",
+    "literals",
     "event_scan",
     "scanner",
     "writing",
     "rows",
     "categories",
     "columns",
+    "compile_fast",
+    "machine_code",
 )
-_READY, _CLAIM = "ready", "claimed"
+_CLAIM = "claimed"
 _STALE_S = 300
 
 
 def machine_code_folder() -> Path:
-    """Where compiled code is kept: a folder a version of its sources.
-
-    Numba looks only at the file of the outermost function, so code compiled from an older inner one would go on
-    being used after a change there.
-    """
+    """Where compiled code is kept: a folder a version of its sources."""
     digest = hashlib.sha256(sys.version.encode())
     for name in COMPILED_SOURCES:
         digest.update((Path(__file__).parent / f"{name}.py").read_bytes())
@@ -44,13 +44,9 @@ def machine_code_folder() -> Path:
 
 def is_compiled() -> bool:
     """Whether the fast reader starts without compiling."""
-    return (machine_code_folder() / _READY).exists()
+    from explorer.ingest.machine_code import object_path  # loads a library that small files are read without
 
-
-def note_compiled() -> None:
-    """Says that the fast reader is compiled."""
-    machine_code_folder().mkdir(parents=True, exist_ok=True)
-    (machine_code_folder() / _READY).touch()
+    return object_path().exists()
 
 
 def compile_in_background() -> None:

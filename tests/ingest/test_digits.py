@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from explorer.ingest.columns import ABSENT
 from explorer.ingest.digits import UNREADABLE, parse_float, parse_integer, parse_ticks
 from explorer.ingest.json_scan import skip_space, skip_value
-from explorer.ingest.memory import PADDING_BYTES
+from explorer.ingest.scan_layout import PADDING_BYTES
 from explorer.ingest.ticks import nanoseconds
 
 

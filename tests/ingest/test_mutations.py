@@ -7,15 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from explorer.ingest.compile_fast import compile_now
 from tests.benchmarks.fuzz import check_one, mutated, small_text
 from tests.benchmarks.generate import write_trace
 from tests.shared import needs_shared, shared_traces
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _compiled() -> None:
-    compile_now()
+pytestmark = pytest.mark.usefixtures("compiled_scanner")
 
 
 @pytest.mark.slow

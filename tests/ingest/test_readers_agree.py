@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ from explorer.ingest.link import Linked, link
 from explorer.ingest.open import open_source
 from explorer.ingest.tolerant import read_documents
 from tests.shared import SHARED, needs_shared, shared_traces
+
+pytestmark = pytest.mark.usefixtures("compiled_scanner")
 
 _TABLES = ("operators", "calls", "work", "annotations", "frames", "dropped_work")
 _REFUSED_CASES = {
@@ -118,6 +122,38 @@ def test_readers_agree_on_any_well_formed_document_that_the_fast_one_takes(
     assert_same(fast, read_documents(open_source(path)))
 
 
+_SPACE = st.sampled_from(["", "", " ", "\n  ", "\n\t\t", " " * 70])
+
+
+def _spaced(value: Any, space: Callable[[], str]) -> str:
+    """JSON with any white space where white space may be."""
+    if isinstance(value, dict):
+        pairs = [
+            f"{space()}{json.dumps(key)}{space()}:{space()}{_spaced(one, space)}{space()}" for key, one in value.items()
+        ]
+        return "{" + (",".join(pairs) or space()) + "}"
+    if isinstance(value, list):
+        return "[" + (",".join(f"{space()}{_spaced(one, space)}{space()}" for one in value) or space()) + "]"
+    return json.dumps(value)
+
+
+@given(st.data(), st.lists(_EVENTS, min_size=1, max_size=3))
+@settings(max_examples=150, deadline=None)
+def test_readers_agree_however_often_and_with_whatever_space_between_events_repeat(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, events: list[dict[str, Any]]
+) -> None:
+    path = tmp_path_factory.mktemp("documents") / "trace.json"
+    repeated = data.draw(st.lists(st.sampled_from(events), min_size=4, max_size=12))
+    spaces = data.draw(st.lists(_SPACE, min_size=1, max_size=7))
+    text = _spaced(repeated, itertools.cycle(spaces).__next__)
+    path.write_text(text, encoding="utf-8")
+    try:
+        fast = read_documents_fast(open_source(path))
+    except RefusedError:
+        return
+    assert_same(fast, read_documents(open_source(path)))
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -134,6 +170,11 @@ def test_readers_agree_on_any_well_formed_document_that_the_fast_one_takes(
         b'[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":-1}]',
         b'[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":"1","dur":1}]',
         b'[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":1}',
+        b'[{"ph":"i"},{"ph":"i"},{"ph":"i","ph":"i"}]',
+        b'[{"ph":"i","args":{"a":1}},{"ph":"i","args":{"a":1},"args":{"a":1}}]',
+        b'[{"ph":"i","a":1},{"ph":"i","a":1,}]',
+        b'[{"ph":"i","args":{"a":1}},{"ph":"i","args":{"a":1,}}]',
+        b'[{"ph":"i","a":[1]},{"ph":"i","a":[1]]}]',
     ],
 )
 def test_fast_reader_refuses_what_is_unusual(tmp_path: Path, text: bytes) -> None:
