@@ -7,6 +7,7 @@ from html import escape
 from explorer.attention_names import BACKEND_LABELS, backend_that_ran
 from explorer.facts import Correctness, Facts
 from explorer.settings import MODE_LABELS, RunSettings
+from explorer.ui.marking import WRONG, is_wrong
 from explorer.ui.sources import KIND_LABELS, Source
 from explorer.units import text
 
@@ -22,8 +23,8 @@ def chip_line(source: Source) -> str:
         words.append('<span class="bad">cannot be opened</span>')
     elif source.state in _STATE_WORDS:
         words.append(f'<span class="bad">{_STATE_WORDS[source.state]}</span>')
-    elif source.facts and source.facts.correctness and not source.facts.correctness.passed:
-        words.append('<span class="bad">wrong results</span>')
+    elif is_wrong(source.facts):
+        words.append(f'<span class="bad">{WRONG}</span>')
     return f'<div class="chips">{" · ".join(words)}</div>'
 
 

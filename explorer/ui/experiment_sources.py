@@ -13,6 +13,7 @@ from explorer.errors import RecordingError
 from explorer.experiments import ExperimentSettings
 from explorer.facts import Facts, RunState
 from explorer.recording import FACTS_FILE, RESULTS_FILE, SETTINGS_FILE, Recording
+from explorer.ui.marking import marked
 from explorer.ui.places import runs_folder, samples_folder, uploads_folder
 from explorer.ui.sources import KIND_LABELS, SourceKind, experiment_of, recording_folders, session_uploads
 
@@ -32,7 +33,7 @@ class ExperimentSource:
     @property
     def title(self) -> str:
         """What was tried and on what: `attention probe · 81 calls · cuda, NVIDIA H200, bundled`."""
-        name = self.settings.title if self.settings else self.folder.name
+        name = marked(self.settings.title if self.settings else self.folder.name, self.facts)
         device = self.facts.environment.device_name if self.facts and self.facts.environment else ""
         return ", ".join(part for part in (name, device, KIND_LABELS[self.kind]) if part)
 

@@ -15,6 +15,7 @@ from explorer.trace import Trace
 from explorer.ui import pieces
 from explorer.ui.answers import step_of, trace_of
 from explorer.ui.figures import draw_figure
+from explorer.ui.marking import marked
 from explorer.ui.rows import Cell, Line, draw_rows
 from explorer.ui.sources import Source
 from explorer.units import exact, shortened, text
@@ -70,7 +71,7 @@ def _comparable(sources: Sequence[Source]) -> list[Source]:
 
 
 def _label(source: Source) -> str:
-    return _GRAPHS_OF_MODE[source.settings.mode] if source.settings else source.title
+    return marked(_GRAPHS_OF_MODE[source.settings.mode], source.facts) if source.settings else source.title
 
 
 def _launch_row(source: Source) -> LaunchRow | None:

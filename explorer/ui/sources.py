@@ -20,6 +20,7 @@ from explorer.facts import Facts, RunState
 from explorer.recording import FACTS_FILE, SETTINGS_FILE, TRACE_FILE, Recording
 from explorer.settings import MODES, RunSettings
 from explorer.ui.archive import LIMIT_BYTES, unpack
+from explorer.ui.marking import marked
 from explorer.ui.places import runs_folder, samples_folder, uploads_folder
 from explorer.units import shortened, text
 
@@ -31,7 +32,10 @@ _HASH_LENGTH = 32
 
 @dataclass(frozen=True)
 class Source:
-    """One run or trace that can be chosen as A or B. `problem` says why it cannot be opened, else it is empty."""
+    """One run or trace that can be chosen as A or B. `problem` says why it cannot be opened, else it is empty.
+
+    The title carries the mark of wrong results, so that it stands wherever the run's name is written.
+    """
 
     source_id: str
     kind: SourceKind
@@ -179,7 +183,7 @@ def _read_folder(folder: Path, kind: SourceKind) -> Source:
         state = facts.state if facts and facts.state != "running" else Recording(folder).state()
     except RecordingError as problem:
         return Source(source_id, kind, folder.name, folder, trace_path, problem=str(problem))
-    return Source(source_id, kind, settings.title, folder, trace_path, settings, facts, state)
+    return Source(source_id, kind, marked(settings.title, facts), folder, trace_path, settings, facts, state)
 
 
 @st.cache_resource(show_spinner=False, max_entries=2000)

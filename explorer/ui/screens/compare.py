@@ -20,6 +20,7 @@ from explorer.ui.sources import all_sources
 from explorer.ui.step_cards import step_cards
 from explorer.ui.timeline.component import draw_timeline
 from explorer.ui.trust import draw_trust
+from explorer.ui.verification import draw_verification
 
 
 def show() -> None:
@@ -46,6 +47,7 @@ def show() -> None:
     draw_kernel_table(sides, pieces.current_theme())
     for note in dict.fromkeys(note for side in sides for note in (*side.kernels.notes, *side.step.notes)):
         pieces.quiet_line(note)
+    draw_verification({side.letter: side.source for side in sides})
     draw_trust(sides)
     _draw_next_steps(sides)
 

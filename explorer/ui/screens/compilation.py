@@ -45,10 +45,9 @@ def _draw_runs(selection: Selection) -> None:
         pieces.part_title("Cold start", "from an empty process to warmed-up steps, part by part")
         draw_figure(start_bars(starts, pieces.current_theme()), key="run_starts", alt=sentence)
         _draw_legend(starts)
-    eager = next((facts for _, source, facts in measured if source.settings and source.settings.mode == "eager"), None)
-    for letter, source, facts in measured:
-        draw_verification(facts, f"{letter} · {source.title}", eager=None if facts is eager else eager)
-        _draw_trace(source)
+    draw_verification(dict(runs))
+    for letter, source, _ in measured:
+        _draw_trace(letter, source)
 
 
 def _start_sentence(runs: list[tuple[str, Facts]]) -> str:
@@ -65,7 +64,7 @@ def _start_sentence(runs: list[tuple[str, Facts]]) -> str:
     return f"{sentence}."
 
 
-def _draw_trace(source: Source) -> None:
+def _draw_trace(letter: str, source: Source) -> None:
     if not source.has_trace:
         return
     try:
@@ -76,7 +75,7 @@ def _draw_trace(source: Source) -> None:
     known = [metric for metric in report.metrics if metric.value is not None]
     if known:
         words = ", ".join(f"{metric.label} {text(metric.value, metric.unit)}" for metric in known)
-        pieces.quiet_line(f"Its trace shows: {words}. {' '.join(report.notes)}")
+        pieces.quiet_line(f"The trace of {letter} shows: {words}. {' '.join(report.notes)}")
 
 
 def _open_experiment() -> OpenShapes | None:

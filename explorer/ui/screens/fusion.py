@@ -17,6 +17,7 @@ from explorer.ui.fusion_pictures import MODEL_COLUMNS, layer_groups, model_ribbo
 from explorer.ui.fusion_tables import draw_ledger, fusion_cards, pair_line
 from explorer.ui.selection import choose, chosen, write_address
 from explorer.ui.sources import Source, all_sources
+from explorer.ui.verification import draw_verification
 
 _DEFAULT_EAGER, _DEFAULT_COMPILED = "sample:h200-eager", "sample:h200-compile"
 _VIEWS = ("model", "gallery")
@@ -65,6 +66,7 @@ def _show_pair() -> None:
     for note in report.notes:
         pieces.quiet_line(note)
     _draw_roof(pair)
+    draw_verification({"A": selection.a, "B": selection.b})
     if st.button("See both steps in time", key="fusion_to_timeline", icon=":material/arrow_forward:"):
         st.switch_page("screens/timeline.py")
 

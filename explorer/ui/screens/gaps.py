@@ -15,6 +15,7 @@ from explorer.ui.gap_tables import draw_blame, draw_longest
 from explorer.ui.selection import chosen
 from explorer.ui.sides import Side, open_sides
 from explorer.ui.sources import all_sources
+from explorer.ui.verification import draw_verification
 
 
 def show() -> None:
@@ -37,6 +38,7 @@ def show() -> None:
     _draw_tables(sides)
     for note in dict.fromkeys(note for side in sides for note in side.gaps.notes):
         pieces.quiet_line(note)
+    draw_verification({side.letter: side.source for side in sides})
     _draw_next_steps()
 
 

@@ -9,6 +9,7 @@ from explorer.ui.selection import LETTERS, Selection, chosen
 from explorer.ui.sources import Source, all_sources
 from explorer.ui.timeline.component import draw_timeline
 from explorer.ui.timeline.store import timeline_of
+from explorer.ui.verification import draw_verification
 
 
 def show() -> None:
@@ -17,6 +18,7 @@ def show() -> None:
     if sources:
         pieces.finding(" ".join(sentences))
         draw_timeline(sources)
+        draw_verification(sources)
 
 
 def _opened(selection: Selection) -> tuple[list[str], dict[str, Source]]:
