@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ import torch
 import torch._functorch.config as functorch_config
 import torch._inductor.config as inductor_config
 
-from explorer.attention_call import CALL_CHOICES, AttentionCall
+from explorer.attention_call import AttentionCall
 from explorer.attention_calls import calls_of
 from explorer.attention_names import backend_that_ran
 from explorer.engine import probe_ask as ask
@@ -27,10 +26,18 @@ from explorer.engine.probe_reasons import reason_of
 from explorer.probe_results import CallResult, results_from_json
 from explorer.probe_settings import ProbeSettings
 from explorer.recording import create_recording
+from tests.drawn_calls import choice_of_pytorch, random_calls
 
 ROOT = Path(__file__).parents[2]
 DEVICE = torch.device("cpu")
-NAMES = {0: "math", 1: "flash", 2: "efficient", 3: "cudnn", 4: "overrideable", -1: "error"}
+RANDOM_CALLS = random_calls(
+    150,
+    head_counts=(1, 4, 6),
+    kv_tokens=(1, 5, 40),
+    head_sizes=(4, 33, 64, 300),
+    value_head_size=16,
+    dropouts=(0.0, 0.0, 0.1),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -46,50 +53,11 @@ def call_of(**fields: object) -> AttentionCall:
     return AttentionCall(label="examined", **{**small, **sizes, **fields})  # type: ignore[arg-type]
 
 
-def random_calls(count: int) -> list[AttentionCall]:
-    chance = random.Random(11)
-    calls: list[AttentionCall] = []
-    while len(calls) < count:
-        heads, keys, size = chance.choice([1, 4, 6]), chance.choice([1, 5, 40]), chance.choice([4, 33, 64, 300])
-        call = AttentionCall(
-            label=f"random {len(calls)}",
-            dtype=chance.choice(CALL_CHOICES["dtype"]),  # type: ignore[arg-type]
-            batch_size=chance.choice([1, 3]),
-            query_head_count=heads,
-            kv_head_count=chance.choice([1, heads]),
-            query_tokens=chance.choice([1, 7, keys]),
-            kv_tokens=keys,
-            head_size=size,
-            value_head_size=chance.choice([size, size, 16]),
-            mask=chance.choice(CALL_CHOICES["mask"]),  # type: ignore[arg-type]
-            mask_shape=chance.choice(CALL_CHOICES["mask_shape"]),  # type: ignore[arg-type]
-            is_causal=chance.random() < 0.3,
-            dropout_ratio=chance.choice([0.0, 0.0, 0.1]),
-            layout=chance.choice(CALL_CHOICES["layout"]),  # type: ignore[arg-type]
-        )
-        if not call.refusals():
-            calls.append(call)
-    return calls
-
-
 def test_choice_is_that_of_pytorch_for_named_and_random_calls() -> None:
     differing = []
-    for call in [*calls_of("why_not", "small"), *random_calls(150)]:
+    for call in [*calls_of("why_not", "small"), *RANDOM_CALLS]:
         inputs = make_inputs(call, DEVICE, 0)
-        try:
-            expected: str | None = NAMES[
-                torch._fused_sdp_choice(
-                    inputs.q_BHLD,
-                    inputs.k_BKTD,
-                    inputs.v_BKTV,
-                    attn_mask=inputs.mask,
-                    dropout_p=call.dropout_ratio,
-                    is_causal=call.is_causal,
-                    enable_gqa=inputs.k_BKTD.shape[1] != inputs.q_BHLD.shape[1],
-                )
-            ]
-        except RuntimeError:
-            expected = None
+        expected = choice_of_pytorch(call, inputs)
         found = ask.automatic_choice(inputs)[0]
         if found != expected or (found in ask.SDPA_BACKENDS and not ask.accepts(found, inputs)):
             differing.append((call.sentence, found, expected))

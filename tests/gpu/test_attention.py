@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import torch._functorch.config as functorch_config
 import torch._inductor.config as inductor_config
 from torch.nn.functional import scaled_dot_product_attention
 
-from explorer.attention_call import CALL_CHOICES, AttentionCall
+from explorer.attention_call import AttentionCall
 from explorer.attention_calls import calls_of
 from explorer.attention_names import Backends, backend_that_ran
 from explorer.engine import probe_ask as ask
@@ -24,11 +23,19 @@ from explorer.engine.probe_measure import Stopwatch
 from explorer.engine.probe_ragged import WAYS, ragged_batch, ragged_reference, ragged_run
 from explorer.engine.probe_reasons import reason_of
 from explorer.probe_results import CallResult
+from tests.drawn_calls import choice_of_pytorch, random_calls
 
 pytestmark = pytest.mark.gpu
 
 DEVICE = torch.device("cuda")
-NAMES = {0: "math", 1: "flash", 2: "efficient", 3: "cudnn", 4: "overrideable", -1: "error"}
+RANDOM_CALLS = random_calls(
+    150,
+    head_counts=(1, 4, 8),
+    kv_tokens=(1, 16, 100, 256),
+    head_sizes=(8, 33, 64, 80, 128, 256, 512),
+    value_head_size=64,
+    dropouts=(0.0, 0.0, 0.1, 0.125),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -44,51 +51,10 @@ def examiner() -> Examiner:
     return Examiner(DEVICE, Stopwatch(DEVICE, 3), FlexBudget.of(0), 0, lambda call, run: None)
 
 
-def random_calls(count: int) -> list[AttentionCall]:
-    chance = random.Random(7)
-    calls: list[AttentionCall] = []
-    while len(calls) < count:
-        heads = chance.choice([1, 4, 8])
-        keys = chance.choice([1, 16, 100, 256])
-        size = chance.choice([8, 33, 64, 80, 128, 256, 512])
-        call = AttentionCall(
-            label=f"random {len(calls)}",
-            dtype=chance.choice(CALL_CHOICES["dtype"]),  # type: ignore[arg-type]
-            batch_size=chance.choice([1, 3]),
-            query_head_count=heads,
-            kv_head_count=chance.choice([1, heads]),
-            query_tokens=chance.choice([1, 7, keys]),
-            kv_tokens=keys,
-            head_size=size,
-            value_head_size=chance.choice([size, size, 64]),
-            mask=chance.choice(CALL_CHOICES["mask"]),  # type: ignore[arg-type]
-            mask_shape=chance.choice(CALL_CHOICES["mask_shape"]),  # type: ignore[arg-type]
-            is_causal=chance.random() < 0.3,
-            dropout_ratio=chance.choice([0.0, 0.0, 0.1, 0.125]),
-            layout=chance.choice(CALL_CHOICES["layout"]),  # type: ignore[arg-type]
-        )
-        if not call.refusals():
-            calls.append(call)
-    return calls
-
-
-@pytest.mark.parametrize("call", [*calls_of("why_not", "full"), *random_calls(150)], ids=lambda call: call.label)
+@pytest.mark.parametrize("call", [*calls_of("why_not", "full"), *RANDOM_CALLS], ids=lambda call: call.label)
 def test_choice_is_that_of_pytorch(call: AttentionCall) -> None:
     inputs = make_inputs(call, DEVICE, 0)
-    try:
-        expected: str | None = NAMES[
-            torch._fused_sdp_choice(
-                inputs.q_BHLD,
-                inputs.k_BKTD,
-                inputs.v_BKTV,
-                attn_mask=inputs.mask,
-                dropout_p=call.dropout_ratio,
-                is_causal=call.is_causal,
-                enable_gqa=inputs.k_BKTD.shape[1] != inputs.q_BHLD.shape[1],
-            )
-        ]
-    except RuntimeError:
-        expected = None
+    expected = choice_of_pytorch(call, inputs)
     assert ask.automatic_choice(inputs)[0] == expected
     if expected in ask.SDPA_BACKENDS:
         assert ask.accepts(expected, inputs)
