@@ -22,12 +22,16 @@ from explorer.errors import RecordingError
 
 @dataclass(frozen=True, kw_only=True)
 class SourceLine:
-    """A line of the program that was compiled; `file` is relative to the folder that the package lies in."""
+    """A line of the program that was compiled; `file` is relative to the folder that the package lies in.
+
+    `caller_index` is the row in `lines` of the line that called the function, None for the outermost.
+    """
 
     file: str
     line: int
     function: str
     text: str
+    caller_index: int | None = None
 
     @property
     def place(self) -> str:

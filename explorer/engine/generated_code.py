@@ -189,24 +189,19 @@ def _kernel_text(name: str, graph_index: int, text: str) -> KernelText:
 
 def _uses(nodes: Sequence[GraphNode], lines: dict[SourceLine, int]) -> list[OperatorSource]:
     """Each pair of operator and line once; lines that are new get the next number."""
-    uses = [
-        OperatorSource(
-            operator=node.operator,
-            line_index=None if (line := _innermost(node.stack)) is None else lines.setdefault(line, len(lines)),
-        )
-        for node in nodes
-    ]
+    uses = [OperatorSource(operator=node.operator, line_index=_line_index(node.stack, lines)) for node in nodes]
     return list(dict.fromkeys(uses))
 
 
-def _innermost(stack: str) -> SourceLine | None:
-    frames = _FRAME.findall(stack)
-    if not frames:
-        return None
-    file, line, function, text = frames[-1]
-    path = Path(file)
-    shown = path.relative_to(_ROOT) if path.is_relative_to(_ROOT) else Path(path.name)
-    return SourceLine(file=str(shown), line=int(line), function=function, text=text)
+def _line_index(stack: str, lines: dict[SourceLine, int]) -> int | None:
+    """The number of the stack's innermost line, its callers having theirs; None for an empty stack."""
+    index = None
+    for file, line, function, text in _FRAME.findall(stack):
+        path = Path(file)
+        shown = path.relative_to(_ROOT) if path.is_relative_to(_ROOT) else Path(path.name)
+        frame = SourceLine(file=str(shown), line=int(line), function=function, text=text, caller_index=index)
+        index = lines.setdefault(frame, len(lines))
+    return index
 
 
 def write_generated_code(programs: Sequence[Program], folder: Path) -> None:

@@ -143,3 +143,5 @@ def test_calls_name_the_models_own_operators_and_lines(code: GeneratedCode) -> N
     line = code.lines[silu.line_index]
     assert line.file == "explorer/engine/model.py"
     assert "silu" in line.text
+    assert line.caller_index is not None
+    assert "mlp(" in code.lines[line.caller_index].text
