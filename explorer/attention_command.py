@@ -6,15 +6,13 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from explorer.attention_call import CALL_CHOICES, AttentionCall
 from explorer.errors import SettingsError
 from explorer.launch import default_device
-from explorer.making import make_recording
+from explorer.making import Answers, make_or_tell
 from explorer.probe_settings import CALL_SETS, ProbeSettings
 from explorer.settings import CHOICES
 
@@ -43,26 +41,13 @@ def add_attention(parser: argparse.ArgumentParser) -> None:
 
 
 def _attention(chosen: argparse.Namespace) -> int:
-    if (chosen.recording is None) == (chosen.out is None):
-        raise SettingsError("Give a recording to tell about, or --out and a new folder to probe into.")
-    if chosen.out is not None:
-        make_recording(probe_settings(chosen), chosen.out)
-    if chosen.out is not None and not chosen.json:
-        print(chosen.out)
-        return 0
-    _tell(chosen.recording or chosen.out, as_json=chosen.json)
-    return 0
+    return make_or_tell(chosen, probe_settings, _answers)
 
 
-def _tell(folder: Path, *, as_json: bool) -> None:
-    """Prints what a probe found; the analysis is imported here, since a bare GPU machine has torch and numpy only."""
+def _answers() -> Answers:
     from explorer.terminal import attention_lines, json_attention
 
-    if as_json:
-        json.dump(json_attention(folder), sys.stdout, indent=1)
-        print()
-    else:
-        print(attention_lines(folder))
+    return attention_lines, json_attention
 
 
 def probe_settings(chosen: argparse.Namespace) -> ProbeSettings:

@@ -6,13 +6,10 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 
-from explorer.errors import SettingsError
 from explorer.launch import default_device
-from explorer.making import make_recording
+from explorer.making import Answers, make_or_tell
 from explorer.settings import CHOICES, MODEL_SHAPES
 from explorer.shapes_settings import DYNAMICS, EXPRESSIONS, MODEL_SUBJECT, SEQUENCES, ShapesSettings
 
@@ -42,26 +39,13 @@ def add_shapes(parser: argparse.ArgumentParser) -> None:
 
 
 def _shapes(chosen: argparse.Namespace) -> int:
-    if (chosen.recording is None) == (chosen.out is None):
-        raise SettingsError("Give a recording to tell about, or --out and a new folder to measure into.")
-    if chosen.out is not None:
-        make_recording(shapes_settings(chosen), chosen.out)
-    if chosen.out is not None and not chosen.json:
-        print(chosen.out)
-        return 0
-    _tell(chosen.recording or chosen.out, as_json=chosen.json)
-    return 0
+    return make_or_tell(chosen, shapes_settings, _answers)
 
 
-def _tell(folder: Path, *, as_json: bool) -> None:
-    """Prints what was found; the analysis is imported here, since a bare GPU machine has torch and numpy only."""
+def _answers() -> Answers:
     from explorer.shapes_answer import json_shapes, shapes_lines
 
-    if as_json:
-        json.dump(json_shapes(folder), sys.stdout, indent=1)
-        print()
-    else:
-        print(shapes_lines(folder))
+    return shapes_lines, json_shapes
 
 
 def shapes_settings(chosen: argparse.Namespace) -> ShapesSettings:

@@ -6,15 +6,13 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 
 from explorer.capture_sizes import RULES
 from explorer.errors import SettingsError
 from explorer.graph_modes import GRAPH_MODES
 from explorer.launch import default_device
-from explorer.making import make_recording
+from explorer.making import Answers, make_or_tell
 from explorer.settings import CHOICES, MODEL_SHAPES, default_cache_tokens
 from explorer.sweep_settings import LARGEST_SWEPT_SIZE, SweepSettings
 
@@ -46,26 +44,13 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
 
 
 def _sweep(chosen: argparse.Namespace) -> int:
-    if (chosen.recording is None) == (chosen.out is None):
-        raise SettingsError("Give a recording to tell about, or --out and a new folder to sweep into.")
-    if chosen.out is not None:
-        make_recording(_settings(chosen), chosen.out)
-    if chosen.out is not None and not chosen.json:
-        print(chosen.out)
-    else:
-        _tell(chosen.recording or chosen.out, as_json=chosen.json)
-    return 0
+    return make_or_tell(chosen, _settings, _answers)
 
 
-def _tell(folder: Path, *, as_json: bool) -> None:
-    """Prints what a sweep measured; the analysis is imported here: a bare GPU machine has torch and numpy only."""
+def _answers() -> Answers:
     from explorer.terminal import json_sweep, sweep_lines
 
-    if as_json:
-        json.dump(json_sweep(folder), sys.stdout, indent=1)
-        print()
-    else:
-        print(sweep_lines(folder))
+    return sweep_lines, json_sweep
 
 
 def _settings(chosen: argparse.Namespace) -> SweepSettings:
