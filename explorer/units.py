@@ -51,6 +51,11 @@ def significant(value: Number, digits: int = 3) -> str:
     return f"{rounded:,.{decimals}f}"
 
 
+def rough_count(count: Number) -> str:
+    """A count that is an estimate, without the digits that nobody knows: `604910` → `605 k`."""
+    return _scaled(count, _DECIMAL, "") if count >= 1000 else text(count, "count")
+
+
 def exact(value: Number | None, unit: Unit) -> str:
     """The value as measured, for the hover: `41,712,345 ns`."""
     if value is None:

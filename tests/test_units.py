@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.units import Number, Unit, exact, shortened, significant, text, time_axis
+from explorer.units import Number, Unit, exact, rough_count, shortened, significant, text, time_axis
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,8 @@ def test_long_name_keeps_both_ends() -> None:
     assert shortened(name, 30).startswith("void at::native::v")
     assert shortened(name, 30).endswith("bf16>")
     assert shortened("short") == "short"
+
+
+@pytest.mark.parametrize(("count", "expected"), [(20, "20"), (999, "999"), (604_910, "605 k"), (1_523_112, "1.52 M")])
+def test_an_estimated_count_has_no_digits_that_nobody_knows(count: int, expected: str) -> None:
+    assert rough_count(count) == expected

@@ -18,7 +18,7 @@ from explorer.analysis.windows import step_windows
 from explorer.charts.theme import theme_named
 from explorer.charts.thumbnail import thumbnail
 from explorer.errors import TraceError
-from explorer.ingest import OnProgress, open_trace
+from explorer.ingest import open_trace
 from explorer.report import Report
 from explorer.trace import Trace
 from explorer.ui.sources import Source
@@ -27,14 +27,11 @@ _TRACE_LIMIT = 12
 _REPORT_LIMIT = 48
 
 
-def trace_of(source: Source, on_progress: OnProgress | None = None) -> Trace:
-    """The source's trace; raises TraceError when it has none or it cannot be read.
-
-    Where it is being read already, this waits for that reading; `on_progress` then hears nothing.
-    """
+def trace_of(source: Source) -> Trace:
+    """The source's trace; raises TraceError when it has none or it cannot be read."""
     if not source.trace_path.is_file():
         raise TraceError(_why_no_trace(source))
-    return _trace(str(source.trace_path), source.stamp, on_progress)
+    return _trace(str(source.trace_path), source.stamp)
 
 
 def gaps_of(source: Source) -> Report:
@@ -72,9 +69,9 @@ def _why_no_trace(source: Source) -> str:
 
 
 @st.cache_resource(show_spinner="Reading the trace", max_entries=_TRACE_LIMIT)
-def _trace(path: str, stamp: str, _on_progress: OnProgress | None) -> Trace:
+def _trace(path: str, stamp: str) -> Trace:
     del stamp  # only part of the cache's key
-    return open_trace(Path(path), _on_progress)
+    return open_trace(Path(path))
 
 
 @st.cache_resource(show_spinner=False, max_entries=_REPORT_LIMIT)

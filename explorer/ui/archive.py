@@ -45,6 +45,19 @@ def pack(folder: Path) -> bytes:
     return packed.getvalue()
 
 
+def holds_recording(packed: bytes) -> bool:
+    """Whether a zip is meant as a recording, by the name of its settings; any other may hold a trace.
+
+    A damaged zip is taken for a recording: `unpack` says what is wrong with it.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            names = [PurePosixPath(name).name for name in archive.namelist()]
+    except zipfile.BadZipFile:
+        return True
+    return SETTINGS_FILE in names or not any(name.endswith((".json", ".json.gz")) for name in names)
+
+
 def unpack(packed: bytes, folder: Path) -> Recording:
     """Writes the recording in a zip into the new `folder`; raises RecordingError for anything else than a recording."""
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -19,7 +19,7 @@ from explorer.errors import ExplorerError, RecordingError, TraceError
 from explorer.facts import Facts, RunState
 from explorer.recording import FACTS_FILE, SETTINGS_FILE, TRACE_FILE, Recording
 from explorer.settings import MODES, RunSettings
-from explorer.ui.archive import LIMIT_BYTES, unpack
+from explorer.ui.archive import LIMIT_BYTES, holds_recording, unpack
 from explorer.ui.marking import marked
 from explorer.ui.places import runs_folder, samples_folder, uploads_folder
 from explorer.units import shortened, text
@@ -28,6 +28,7 @@ SourceKind = Literal["sample", "run", "upload"]
 KIND_LABELS: dict[SourceKind, str] = {"sample": "bundled", "run": "measured here", "upload": "uploaded"}
 _NAME_FILE = "upload.json"
 _HASH_LENGTH = 32
+_HEAD_BYTES = 4096
 
 
 @dataclass(frozen=True)
@@ -116,30 +117,55 @@ def default_pair(sources: list[Source]) -> tuple[str | None, str | None]:
 
 
 def add_upload(name: str, content: bytes) -> str:
-    """Keeps an uploaded trace or recording zip for this session and returns its source id.
+    """Keeps an uploaded trace or recording zip, lists it in this session and returns its source id.
 
     Raises TraceError or RecordingError when it is too large or not what its ending says. The same content twice is
     one upload.
     """
+    source_id = keep_upload(name, content)
+    list_upload(source_id)
+    return source_id
+
+
+def keep_upload(name: str, content: bytes) -> str:
+    """As `add_upload`, but not listed yet: it is still to be read."""
     if len(content) > LIMIT_BYTES:
         raise TraceError(
             f"{shortened(name)} has {text(len(content), 'bytes')}; up to {text(LIMIT_BYTES, 'bytes')} can be "
             "uploaded. Compress it with gzip, or use `explorer report` on the command line."
         )
-    digest = hashlib.sha256(content).hexdigest()[:_HASH_LENGTH]
-    folder = uploads_folder() / digest
+    digest = hashlib.sha256(content).hexdigest()
+    return keep_folder(digest, lambda folder: _keep(name, content, folder))
+
+
+def keep_folder(digest: str, write: Callable[[Path], None]) -> str:
+    """The source id of the upload with that hexadecimal digest, its folder written by `write` where there is none."""
+    name = digest[:_HASH_LENGTH]
+    folder = uploads_folder() / name
     if not folder.exists():
-        draft = uploads_folder() / f".{digest}"
+        draft = uploads_folder() / f".{name}"
         shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(parents=True)
         try:
-            _keep(name, content, draft)
+            write(draft)
         except ExplorerError:
             shutil.rmtree(draft, ignore_errors=True)
             raise
         draft.rename(folder)
-    if digest not in session_uploads():
-        st.session_state["uploads"] = [*session_uploads(), digest]
-    return f"upload:{digest}"
+    return f"upload:{name}"
+
+
+def list_upload(source_id: str) -> None:
+    """Makes an upload one of this session's sources."""
+    name = source_id.removeprefix("upload:")
+    if name not in session_uploads():
+        st.session_state["uploads"] = [*session_uploads(), name]
+
+
+def write_upload(folder: Path, name: str, path: Path | None = None) -> None:
+    """Writes what an upload is called, and where its trace lies when that is not in the folder itself."""
+    said = {"name": name} if path is None else {"name": name, "path": str(path)}
+    (folder / _NAME_FILE).write_text(json.dumps(said), encoding="utf-8")
 
 
 def delete_run(source: Source) -> None:
@@ -151,28 +177,30 @@ def delete_run(source: Source) -> None:
 
 
 def _keep(name: str, content: bytes, folder: Path) -> None:
-    folder.mkdir(parents=True)
     if content[:4] == b"PK\x03\x04":
-        unpack(content, folder)
+        if holds_recording(content):
+            unpack(content, folder)
+        else:
+            (folder / "trace.zip").write_bytes(content)
     elif content[:2] == b"\x1f\x8b":
         (folder / TRACE_FILE).write_bytes(content)
-    elif content.lstrip()[:1] in (b"{", b"["):
+    elif content[:_HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         (folder / "trace.json").write_bytes(content)
     else:
         raise TraceError(
             f"{shortened(name)} is neither JSON, gzip nor zip. Upload a .json or .json.gz that the PyTorch profiler "
             "exported, or a .zip that the Library made."
         )
-    (folder / _NAME_FILE).write_text(json.dumps({"name": name}), encoding="utf-8")
+    write_upload(folder, name)
 
 
 def _read_upload(folder: Path) -> Source:
-    name = str(json.loads((folder / _NAME_FILE).read_text(encoding="utf-8"))["name"])
+    said = json.loads((folder / _NAME_FILE).read_text(encoding="utf-8"))
     if (folder / SETTINGS_FILE).exists():
         return _read_folder(folder, "upload")
-    packed = folder / TRACE_FILE
-    path = packed if packed.exists() else folder / "trace.json"
-    return Source(f"upload:{folder.name}", "upload", shortened(name, 60), folder, path)
+    paths = [folder / name for name in (TRACE_FILE, "trace.json", "trace.zip")]
+    path = Path(said["path"]) if "path" in said else next((path for path in paths if path.exists()), paths[0])
+    return Source(f"upload:{folder.name}", "upload", shortened(str(said["name"]), 60), folder, path)
 
 
 def _read_folder(folder: Path, kind: SourceKind) -> Source:

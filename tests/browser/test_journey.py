@@ -62,7 +62,7 @@ def test_a_running_job_is_cancelled_at_once(server: str, page: Page) -> None:
     expect(page.get_by_text("A was not measured")).to_be_visible(timeout=10_000)
 
 
-@pytest.mark.parametrize("screen", ["", "run", "gaps", "library"])
+@pytest.mark.parametrize("screen", ["", "run", "gaps", "library", "contents"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_fits_and_is_themed(
     server: str, browser: Callable[..., BrowserContext], screen: str, scheme: str

@@ -55,10 +55,11 @@ def test_an_uploaded_trace_becomes_a_run_and_its_name_is_only_text(pair: Path, o
     app.file_uploader(key="upload_files_0").set_value([("<b>mine</b>.json", content, "application/json")])
     app.run()
     assert not app.exception
+    assert str(app.query_params["a"]).startswith("upload:")
+    app.switch_page("screens/library.py").run()
     page = html_of(app)
     assert "3 runs to compare" in page
     assert "&lt;b&gt;mine&lt;/b&gt;.json" in page
-    assert str(app.query_params["a"]).startswith("upload:")
 
 
 def test_an_upload_that_is_no_trace_gets_a_box(pair: Path, open_page: OpenPage) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -11,8 +12,9 @@ from explorer.ui import pieces
 from explorer.ui.archive import LIMIT_BYTES
 from explorer.ui.chips import device_name, settings_words
 from explorer.ui.library_card import draw_card, step_ns
-from explorer.ui.selection import choose
-from explorer.ui.sources import KIND_LABELS, Source, add_upload, all_sources
+from explorer.ui.opening import begin, draw_arrival
+from explorer.ui.sources import KIND_LABELS, Source, all_sources, keep_upload
+from explorer.ui.uploads import OPEN_FROM_VARIABLE, keep_path, kept_source, open_folders
 from explorer.units import text
 
 _COLUMN_COUNT = 3
@@ -27,6 +29,7 @@ def show() -> None:
         f"{', '.join(counted)}. Choose one as A and one as B, or add your own trace.",
     )
     _draw_upload()
+    draw_arrival()
     shown = _draw_filter(sources)
     if not shown:
         pieces.box("Nothing here matches", ["Clear the filter, upload a trace above, or start a run on the Run page."])
@@ -65,27 +68,45 @@ def _searchable(source: Source) -> str:
 def _draw_upload() -> None:
     turn = st.session_state.setdefault("upload_turn", 0)
     handed_in = st.file_uploader(
-        f"Add traces (.json, .json.gz) or recordings (.zip), up to {text(LIMIT_BYTES, 'bytes')} each; "
-        "the first becomes A, the second B",
+        "Add traces (.json, .json.gz, .zip) or recordings (.zip): one opens in its report, two become A and B, "
+        "ranks of one job can become one trace",
         type=["json", "gz", "zip"],
         accept_multiple_files=True,
         key=f"upload_files_{turn}",  # a new turn empties the drop zone
     )
-    if not handed_in:
-        return
-    problems = []
-    for index, file in enumerate(handed_in):
+    by_path = (
+        "open it by its path below"
+        if open_folders()
+        else f"start the app with {OPEN_FROM_VARIABLE}=FOLDER, which then opens files of that folder by their path"
+    )
+    pieces.quiet_line(
+        f"Up to {text(LIMIT_BYTES, 'bytes')} a file. Beyond that: pack it with gzip (a trace shrinks to about a "
+        f"fourteenth), {by_path}, or read it on the command line with “explorer contents PATH” and “explorer report "
+        "PATH”."
+    )
+    typed = ""
+    if open_folders():
+        typed = st.text_input("Path on this machine", key=f"upload_path_{turn}", placeholder=f"{open_folders()[0]}/…")
+    if handed_in or typed:
+        st.session_state["upload_turn"] = turn + 1
+        _take([partial(keep_upload, file.name, file.getvalue()) for file in handed_in], typed)
+
+
+def _take(uploads: Sequence[Callable[[], str]], typed: str) -> None:
+    """Keeps what was handed in and begins to read it; what cannot be kept is told beside the rest."""
+    problems, kept = [], []
+    by_path: list[Callable[[], str]] = [partial(keep_path, typed)] if typed else []
+    for keep in [*uploads, *by_path]:
         try:
-            source_id = add_upload(file.name, file.getvalue())
+            kept.append(kept_source(keep()))
         except ExplorerError as problem:
             problems.append(str(problem))
-        else:
-            choose("b" if index else "a", source_id)
-    if problems:
-        pieces.box("Not everything could be added", problems, loud=True)
-    else:
-        st.session_state["upload_turn"] = turn + 1
-        st.rerun()
+    try:
+        begin([source for source in kept if source is not None])
+    except ExplorerError as problem:
+        problems.append(str(problem))
+    st.session_state["arrival_problems"] = problems
+    st.rerun()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,56 @@
+"""Does a trace that is handed in lead to its report and its timeline, with progress and a way to stop it?"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.benchmarks.generate import write_trace
+from tests.browser.conftest import settled
+from tests.shared import SHARED, needs_shared
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def hand_in(page: Page, server: str, *paths: Path) -> None:
+    page.goto(f"{server}/library")
+    expect(page.get_by_test_id("stFileUploader")).to_be_visible()
+    settled(page)
+    page.locator("input[type=file]").set_input_files([str(path) for path in paths])
+
+
+def test_a_trace_leads_to_its_report_and_its_timeline(server: str, page: Page, tmp_path: Path) -> None:
+    write_trace(tmp_path / "mine.json", 20_000)
+    hand_in(page, server, tmp_path / "mine.json")
+
+    expect(page).to_have_url(re.compile(r"/contents\?.*a=upload%3A"))
+    expect(page.get_by_role("heading", name="4,000 pieces of GPU work on 1 device")).to_be_visible()
+    expect(page.get_by_text("How far it can be trusted")).to_be_visible()
+    page.get_by_role("button", name="See it in time").click()
+    expect(page).to_have_url(re.compile(r"/timeline\?.*a=upload%3A"))
+    page.wait_for_function("document.querySelector('.tl-root')?.timeline?.panes.length === 2")
+
+
+def test_a_large_trace_shows_its_progress_and_can_be_cancelled(server: str, page: Page, tmp_path: Path) -> None:
+    write_trace(tmp_path / "large.json", 400_000)
+    hand_in(page, server, tmp_path / "large.json")
+
+    expect(page.get_by_text(re.compile(r"about 40\d k events"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"MiB of .* MiB read"))).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+
+    expect(page.get_by_test_id("stProgress")).to_have_count(0)
+    expect(page).to_have_url(re.compile("/library"))
+    expect(page.get_by_role("heading", name="2 runs to compare")).to_be_visible()
+
+
+@needs_shared
+def test_two_real_ranks_are_asked_about_and_become_one_trace(server: str, page: Page) -> None:
+    hand_in(page, server, *(SHARED / "traces" / f"h200x2_tp_eager_rank{rank}.json.gz" for rank in (0, 1)))
+
+    page.get_by_role("button", name="Open 2 ranks as one trace").click()
+
+    expect(page.get_by_role("heading", name="1,536 pieces of GPU work on 2 devices")).to_be_visible()
