@@ -6,12 +6,26 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
+from explorer.errors import SettingsError
 from explorer.launch import default_device
 from explorer.making import Answers, make_or_tell
 from explorer.settings import CHOICES, MODEL_SHAPES
-from explorer.shapes_settings import DYNAMICS, EXPRESSIONS, MODEL_SUBJECT, SEQUENCES, ShapesSettings
+from explorer.shapes_settings import (
+    DYNAMICS,
+    EXPRESSIONS,
+    LARGEST_CALL_COUNT,
+    MODEL_SUBJECT,
+    SEQUENCES,
+    Axis,
+    ShapesSettings,
+    sizes_of_text,
+)
+
+_HEAD_BYTES = 256
+_GZIP = b"\x1f\x8b"
 
 
 def add_shapes(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +39,9 @@ def add_shapes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", choices=CHOICES["device"], help="cuda where there is a GPU")
     parser.add_argument("--dtype", choices=CHOICES["dtype"], default=defaults.dtype)
     parser.add_argument("--sequence", choices=tuple(SEQUENCES), default="six_sizes", help="sizes by name")
-    parser.add_argument("--sizes", type=int, nargs="+", metavar="N", help="your own sizes instead, in order")
+    own = parser.add_mutually_exclusive_group()
+    own.add_argument("--sizes", type=int, nargs="+", metavar="N", help="your own sizes instead, in order")
+    own.add_argument("--sizes-from", type=Path, metavar="FILE", help="a list (CSV, JSON) or an engine's trace instead")
     parser.add_argument("--axis", choices=("batch", "length"), help="what your own sizes are; batch unless said")
     parser.add_argument("--dynamic", choices=DYNAMICS, nargs="+", help="ways of compiling; all unless said")
     parser.add_argument("--scope", choices=CHOICES["compile_scope"], nargs="+", default=list(defaults.scopes))
@@ -53,6 +69,9 @@ def shapes_settings(chosen: argparse.Namespace) -> ShapesSettings:
     axis, sizes = SEQUENCES[chosen.sequence]
     if chosen.sizes:
         axis, sizes = chosen.axis or "batch", tuple(chosen.sizes)
+    elif chosen.sizes_from:
+        axis = chosen.axis or "batch"
+        sizes = _sizes_of_file(chosen.sizes_from, axis)
     dynamics = chosen.dynamic or [one for one in DYNAMICS if axis == "batch" or one != "buckets"]
     return ShapesSettings.from_json(
         {
@@ -72,3 +91,20 @@ def shapes_settings(chosen: argparse.Namespace) -> ShapesSettings:
             "seed": chosen.seed,
         }
     )
+
+
+def _sizes_of_file(path: Path, axis: Axis) -> tuple[int, ...]:
+    """A list as it stands; of a trace (gzip, or a JSON object) the sizes that its engine's steps went through."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES).lstrip()
+        if head[:2] != _GZIP and head[:1] != b"{":
+            return sizes_of_text(path.name, path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as problem:
+        raise SettingsError(f"{path} cannot be read ({problem}). Give a CSV or JSON list, or a trace.") from None
+    from explorer.analysis.engine_steps import sequence_from_trace
+    from explorer.ingest import read_trace
+
+    found = sequence_from_trace(read_trace(path), axis, LARGEST_CALL_COUNT)
+    print(f"{path.name}: {found.note}", file=sys.stderr)
+    return found.sizes

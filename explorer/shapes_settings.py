@@ -6,6 +6,8 @@ The experiment's word is `shapes` where the engine is concerned; analysis, chart
 from __future__ import annotations
 
 import dataclasses
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -68,6 +70,7 @@ SEQUENCE_LABELS: Mapping[str, str] = MappingProxyType(
     }
 )
 LARGEST_CALL_COUNT = 512
+_SEPARATORS = re.compile(r"[\s,;]+")
 _LIMITS = {
     "context_tokens": (1, 131072),
     "steady_call_count": (1, 1000),
@@ -169,6 +172,40 @@ class ShapesSettings:
         if not problems and self.subject == MODEL_SUBJECT:
             problems = self.run_settings().refusals()
         return problems
+
+
+def sizes_of_text(name: str, words: str) -> tuple[int, ...]:
+    """Sizes in their order from a JSON list, or from numbers between commas, blanks and lines.
+
+    A first line without a number is a heading. Raises SettingsError, which says `name`, for anything else and for more
+    sizes than can be called.
+    """
+    sizes = _json_sizes(name, words) if words.lstrip().startswith("[") else _listed_sizes(name, words)
+    if not 1 <= len(sizes) <= LARGEST_CALL_COUNT:
+        raise SettingsError(f"{name} has {len(sizes):,} sizes; give 1 to {LARGEST_CALL_COUNT}, in the order of calls.")
+    return sizes
+
+
+def _json_sizes(name: str, words: str) -> tuple[int, ...]:
+    try:
+        found = json.loads(words)
+    except (ValueError, RecursionError):
+        raise SettingsError(f"{name} is no JSON list of whole numbers, such as [1, 8, 16].") from None
+    wrong = next((one for one in found if not isinstance(one, int) or isinstance(one, bool)), None)
+    if wrong is not None:
+        raise SettingsError(f"{name} has {str(wrong)[:40]!r}; give whole numbers only, such as [1, 8, 16].")
+    return tuple(found)
+
+
+def _listed_sizes(name: str, words: str) -> tuple[int, ...]:
+    sizes: list[int] = []
+    for line, row in enumerate(words.lstrip("\ufeff").splitlines(), start=1):
+        is_heading = line == 1 and not any(character.isdigit() for character in row)
+        for part in () if is_heading else filter(None, _SEPARATORS.split(row)):
+            if not (part.isascii() and part.isdigit() and len(part) <= 9):
+                raise SettingsError(f"{name}, line {line}: {part[:40]!r} is no whole number. Give one size a call.")
+            sizes.append(int(part))
+    return tuple(sizes)
 
 
 def _malformed(settings: ShapesSettings) -> list[str]:

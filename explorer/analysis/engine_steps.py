@@ -6,6 +6,10 @@ one graph launch ran a full graph; from several, pieces; from none, no graph.
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -18,6 +22,8 @@ from explorer.report import Column, Metric, Report, ReportTable
 from explorer.spans import NO_ROW
 from explorer.trace import Trace, values, values_or
 
+_ONE_PROMPT = re.compile(r"^execute_(?:\d+_)?context_1\((\d{1,6})\)_")
+"""vLLM's mark of a step with one prefill, and how many of the prompt's tokens that step took."""
 QUESTION = "Which batches ran, and as graphs?"
 _COLUMNS = (
     Column("name", "step", "text"),
@@ -47,6 +53,36 @@ def traffic_from_trace(trace: Trace) -> Traffic:
     if len(decodes) < len(steps):
         notes.append(f"{len(steps) - len(decodes):,} of {len(steps):,} steps are prefills or mixed and are left out.")
     return traffic_of_batches(trace.source.name, decodes["batch"].to_numpy(), tuple(notes))
+
+
+@dataclass(frozen=True)
+class SizeSequence:
+    """Sizes as an engine met them, in order, a size that stays being given once; `note` says what was left out."""
+
+    axis: Literal["batch", "length"]
+    sizes: tuple[int, ...]
+    note: str
+
+
+def sequence_from_trace(trace: Trace, axis: Literal["batch", "length"], most: int) -> SizeSequence:
+    """The first `most` sizes that an engine's decode steps, or its single prefills, went through.
+
+    Lengths stand in vLLM's marks alone. Raises TraceError where no mark says any.
+    """
+    if axis == "batch":
+        steps = engine_steps(trace)
+        found = steps.loc[steps["phase"].isin(("decode", "")), "batch"].tolist()
+        wanted = "its batch size. Record with vLLM's or SGLang's profiler"
+    else:
+        names = trace.annotations.sort_by("start_ns")["name"].to_pylist()
+        found = [int(mark[1]) for name in names if (mark := _ONE_PROMPT.match(name))]
+        wanted = "the tokens of one prompt. Record with vLLM's profiler"
+    if not found:
+        raise TraceError(f"{trace.source.name} has no step that says {wanted}, or give the sizes as a list.")
+    changing = [size for at, size in enumerate(found) if at == 0 or size != found[at - 1]]
+    cut = f" The first {most} of them are taken." if len(changing) > most else ""
+    note = f"{len(found):,} steps, in which the {axis} changes {len(changing) - 1:,} times.{cut}"
+    return SizeSequence(axis, tuple(changing[:most]), note)
 
 
 def engine_steps(trace: Trace) -> pd.DataFrame:
