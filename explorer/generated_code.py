@@ -15,7 +15,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Literal
 
 from explorer.errors import RecordingError
 
@@ -52,11 +52,6 @@ class KernelText:
     code: str
     file: str = ""
 
-    @property
-    def language(self) -> str:
-        """`python` for Triton, `cpp` for the CPU's."""
-        return "cpp" if "async_compile.cpp" in self.code else "python"
-
 
 @dataclass(frozen=True, kw_only=True)
 class OperatorSource:
@@ -83,6 +78,27 @@ class GeneratedCode:
     calls: list[KernelCall] = field(default_factory=list)
     lines: list[SourceLine] = field(default_factory=list)
     graphs: list[str] = field(default_factory=list)
+
+
+def kernel_source(code: str) -> str:
+    """The kernel itself, without the call that hands it to its compiler: comments first, then Triton or C++.
+
+    # Topologically Sorted Source Nodes: [silu, mul]       kept, as // in C++
+    k = async_compile.triton('k', '''
+    import triton ...                                      kept
+    ''', device_str='cuda')
+    """
+    before, quote, rest = code.partition("'''")
+    if not quote:
+        return code
+    mark = "//" if kernel_language(code) == "cpp" else "#"
+    comments = [mark + line[1:] for line in before.splitlines() if line.startswith("#")]
+    return "\n".join([*comments, rest.rpartition("'''")[0].strip("\n")])
+
+
+def kernel_language(code: str) -> Literal["python", "cpp"]:
+    """`python` for Triton, `cpp` for the CPU's kernels."""
+    return "cpp" if "async_compile.cpp" in code else "python"
 
 
 def code_to_json(code: GeneratedCode) -> dict[str, Any]:

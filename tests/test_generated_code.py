@@ -17,6 +17,8 @@ from explorer.generated_code import (
     SourceLine,
     code_from_json,
     code_to_json,
+    kernel_language,
+    kernel_source,
 )
 from explorer.recording import CODE_FILE, Recording, create_recording
 from explorer.settings import RunSettings
@@ -52,10 +54,12 @@ def test_older_recordings_have_none(recording: Recording) -> None:
     assert recording.generated_code() is None
 
 
-def test_languages_are_told_by_the_compiler_that_is_called() -> None:
-    assert CODE.kernels[0].language == "python"
-    cpp = KernelText(name="k", traced_name="graph_0_k", graph_index=0, code="k = async_compile.cpp_pybinding([], '''")
-    assert cpp.language == "cpp"
+def test_a_kernels_source_is_what_stands_between_the_quotes_with_its_comments() -> None:
+    triton = "# Graph fragment:\nk = async_compile.triton('k', '''\nimport triton\n''', device_str='cuda')"
+    assert (kernel_language(triton), kernel_source(triton)) == ("python", "# Graph fragment:\nimport triton")
+    cpp = "# Graph fragment:\nk = async_compile.cpp_pybinding(['float*'], r'''\nvoid kernel();\n''')"
+    assert (kernel_language(cpp), kernel_source(cpp)) == ("cpp", "// Graph fragment:\nvoid kernel();")
+    assert kernel_source("extern_kernels.mm(a, b)") == "extern_kernels.mm(a, b)"
 
 
 @pytest.mark.parametrize("content", [b"", b"\x1f\x8b\x08", gzip.compress(b"{"), gzip.compress(b"{}")])

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from explorer.analysis.fusion_groups import Group, Match, match_groups, named_kernels
+from explorer.analysis.fusion_groups import Group, Match, match_groups, named_kernels, proven
 from explorer.analysis.fusion_kernels import Kernel, StepKernels
 from explorer.report import Column, Metric, Report, ReportTable
 from explorer.spans import NO_ROW
@@ -106,7 +106,7 @@ def fusion(eager: StepKernels, compiled: StepKernels, ceiling_bytes_per_s: float
     saved, and the share of kernel time whose counterpart is known. `ceiling_bytes_per_s` is the bandwidth measured on
     the device; floors and the share of it are unknown without.
     """
-    groups = match_groups(eager.kernels, compiled.kernels)
+    groups = proven(match_groups(eager.kernels, compiled.kernels))
     folded = fold(groups)
     ledger = pd.DataFrame([_ledger_row(one, eager, compiled, ceiling_bytes_per_s) for one in folded])
     tables = (

@@ -5,7 +5,8 @@
                                                       between two of them on one side lies there on the other
 
 A stretch that is empty on one side only (its work was moved over a product that does not need it) joins the neighbour
-whose operators its names share. What shares none with any stays unmatched.
+whose operators its names share. What shares none with any stays unmatched. Where the generated code was recorded, the
+compiler's own list of operators decides whether a match is certain.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Literal
@@ -83,9 +84,21 @@ def match_groups(eager: Sequence[Kernel], compiled: Sequence[Kernel]) -> list[Gr
     return [_group(one) for one in stretches if one.eager or one.compiled]
 
 
+def proven(groups: Sequence[Group]) -> list[Group]:
+    """The groups, certain where the compiler itself names every eager kernel's operator in the compiled ones."""
+    return [replace(group, match="certain") if _is_proven(group) else group for group in groups]
+
+
+def _is_proven(group: Group) -> bool:
+    if group.match == "unmatched" or not group.eager or not all(kernel.held for kernel in group.compiled):
+        return False
+    words = {held.word for kernel in group.compiled for held in kernel.held}
+    return all(words.intersection(kernel.operators) for kernel in group.eager)
+
+
 def named_kernels(group: Group) -> list[Kernel]:
-    """The eager kernels that the compiled side accounts for: an anchor's, or those whose operator it names."""
-    if group.is_anchor and group.match != "unmatched":
+    """The eager kernels that the compiled side accounts for: all where it is certain or an anchor, else by operator."""
+    if group.match == "certain" or (group.is_anchor and group.match != "unmatched"):
         return list(group.eager)
     words = [kernel.words or kernel.word for kernel in group.compiled]
     return [kernel for kernel in group.eager if is_named(kernel.operators, words)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from explorer.analysis.fusion_names import generated_words, operator_word
 from explorer.analysis.pieces import devices_of, pieces_of
 from explorer.analysis.timeline_bytes import operator_bytes
 from explorer.analysis.windows import default_window, device_windows
+from explorer.generated_code import SourceLine
 from explorer.spans import NO_ROW, Rows
 from explorer.trace import Trace, codes_and_words, values, values_or
 
@@ -27,10 +29,20 @@ _RUNNING = re.compile(r"Torch-Compiled Region|## Call CompiledFxGraph|CompiledFu
 
 
 @dataclass(frozen=True)
+class HeldOperator:
+    """An operator that a compiled kernel holds by the compiler's own word, the line it comes from, and its caller."""
+
+    word: str
+    line: SourceLine | None = None
+    caller: SourceLine | None = None
+
+
+@dataclass(frozen=True)
 class Kernel:
     """One piece of a step; times in ns. `operators` are words, the innermost first, empty where none is known.
 
-    `words` is what a generated kernel's name says, None for every other. `layer` is None outside of layers.
+    `words` is what a generated kernel's name says, None for every other. `layer` is None outside of layers. `file` is
+    the name of Triton's file, `held` what the compiler says that the kernel computes; both empty where unknown.
     """
 
     name: str
@@ -44,6 +56,8 @@ class Kernel:
     time_ns: int
     gap_ns: int
     overlap_ns: int
+    file: str = ""
+    held: tuple[HeldOperator, ...] = ()
 
     @property
     def word(self) -> str:
@@ -142,6 +156,7 @@ def _kernels(trace: Trace, rows: Rows, is_cpu: bool) -> list[dict[str, Any]]:
             "call_row": int(call),
             "dims": chains.dims(int(operator)),
             "words": generated_words(names[name_codes[row]]),
+            "file": chains.file(int(operator)),
         }
         for row, operator, call in zip(rows.tolist(), operators, calls, strict=True)
     ]
@@ -154,6 +169,7 @@ class _Chains:
         self._codes, self._names = codes_and_words(trace.operators, "name")
         self._parents = values_or(trace.operators, "parent_row", NO_ROW)
         self._dim_codes, self._dims = codes_and_words(trace.operators, "input_dims")
+        self._file_codes, self._files = codes_and_words(trace.operators, "kernel_file")
 
     def words(self, row: int) -> tuple[str, ...]:
         found = []
@@ -163,6 +179,11 @@ class _Chains:
                 found.append(operator_word(name))
             row = int(self._parents[row])
         return tuple(dict.fromkeys(found))
+
+    def file(self, row: int) -> str:
+        """The name of the file that a Triton kernel was loaded from; empty for every other."""
+        code = NO_ROW if row == NO_ROW else int(self._file_codes[row])
+        return "" if code < 0 else PurePosixPath(self._files[code]).name
 
     def dims(self, row: int) -> str:
         """The shapes that tell one product or attention call from another; empty where not recorded."""
