@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import streamlit as st
 
 from explorer.analysis.contents import contents_report, contents_sentences
 from explorer.analysis.launches import launch_report
 from explorer.analysis.second_opinion import beside
 from explorer.ingest.tb_profiler import second_opinion
-from explorer.ingest.tensorboard import pack_tensorboard_folder
 from explorer.report import Report
 from explorer.trace import Trace
 from explorer.ui.answers import trace_of
@@ -57,14 +53,6 @@ def forget_opinion(source: Source) -> None:
     task = _opinions().pop(source.stamp, None)
     if task is not None:
         task.cancel()
-
-
-def tensorboard_zip(source: Source) -> bytes:
-    """A zip of the folder that TensorBoard opens, with this source as its run; raises TraceError."""
-    with tempfile.TemporaryDirectory(prefix="kernel-explorer-zip-") as folder:
-        target = Path(folder) / "tensorboard.zip"
-        pack_tensorboard_folder({source.title: source.trace_path}, target)
-        return target.read_bytes()
 
 
 def _opinions() -> dict[str, Task[Report]]:

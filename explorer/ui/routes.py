@@ -5,6 +5,7 @@
     /api/timeline/ID/view?start=&end=&width=&rows= what to draw, as in wire.py
     /api/timeline/ID/QUESTION?...                  the questions of answers.py, as JSON
     /api/timeline/ID/trace                         the profiler's own file
+    /api/timeline/ID/tensorboard?with=ID           a zip of the folder that TensorBoard opens, with one run or more
 
 Handlers are plain functions: Starlette runs them in threads, so a query never holds up the page or another session.
 """
@@ -23,8 +24,9 @@ from starlette.routing import BaseRoute, Route
 from explorer.analysis.timeline_detail import Window, details
 from explorer.charts.plotly_script import plotly_script
 from explorer.errors import ExplorerError
+from explorer.ui.tensorboard import ZIP_NAME, tensorboard_zip
 from explorer.ui.timeline.answers import QUESTIONS
-from explorer.ui.timeline.asked import Asked, asked_timeline, integer
+from explorer.ui.timeline.asked import Asked, asked_timeline, integer, shown_under
 from explorer.ui.timeline.wire import pack_details
 
 PREFIX = "/api/timeline"
@@ -42,6 +44,7 @@ def timeline_routes() -> list[BaseRoute]:
         Route(f"{PREFIX}/assets/{{digest}}/{{name}}", asset_file),
         Route(f"{PREFIX}/{{timeline_id}}/view", view),
         Route(f"{PREFIX}/{{timeline_id}}/trace", trace_file),
+        Route(f"{PREFIX}/{{timeline_id}}/tensorboard", tensorboard_file),
         Route(f"{PREFIX}/{{timeline_id}}/{{question}}", answer),
     ]
 
@@ -107,6 +110,17 @@ def trace_file(request: Request) -> Response:
     path = asked.shown.source.trace_path
     media_type = "application/gzip" if path.suffix == ".gz" else "application/json"
     return FileResponse(path, media_type=media_type, filename=path.name, headers=_NEVER)
+
+
+def tensorboard_file(request: Request) -> Response:
+    """The runs behind the id in the address and those in `with=`, for TensorBoard's profiler plugin."""
+    ids = [request.path_params["timeline_id"], *request.query_params.getlist("with")]
+    try:
+        packed = tensorboard_zip([shown_under(timeline_id).source for timeline_id in ids])
+    except ExplorerError as problem:
+        return _refused(_status(problem), str(problem))
+    headers = {**_NEVER, "Content-Disposition": f'attachment; filename="{ZIP_NAME}"'}
+    return Response(packed, media_type="application/zip", headers=headers)
 
 
 def _status(problem: ExplorerError) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -308,6 +309,12 @@ def test_the_view_is_saved_as_png_and_svg_and_the_trace_as_it_is(timeline: Page,
     assert "eager" in svg
     trace = Path(saved(timeline, "Trace file").path()).read_bytes()
     assert trace == (recordings / "samples" / "eager" / "trace.json.gz").read_bytes()
+
+
+def test_both_runs_are_saved_as_one_folder_for_tensorboard(timeline: Page) -> None:
+    with zipfile.ZipFile(saved(timeline, "TensorBoard folder").path()) as archive:
+        runs = [name for name in archive.namelist() if name.endswith(".pt.trace.json.gz")]
+    assert len(runs) == 2
 
 
 def test_plotly_shows_no_bar_no_logo_and_no_cloud(timeline: Page) -> None:

@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 from explorer.report import Report
 from explorer.ui import contents_answers
 from explorer.ui.background import Task
-from explorer.ui.contents_answers import tensorboard_zip
 from explorer.ui.sources import add_upload, all_sources, find_source
+from explorer.ui.tensorboard import tensorboard_zip
 from tests.shared import SHARED, needs_shared
 from tests.ui.drawn import trace_events
 from tests.ui.test_compare_page import html_of
@@ -98,7 +98,7 @@ def test_the_tensorboard_folder_comes_as_a_zip(pair: Path) -> None:
     source = find_source("sample:eager", all_sources())
     assert source is not None
 
-    with zipfile.ZipFile(io.BytesIO(tensorboard_zip(source))) as archive:
+    with zipfile.ZipFile(io.BytesIO(tensorboard_zip([source]))) as archive:
         names = archive.namelist()
 
     run = "qwen3-0_6b_batch_1_eager"

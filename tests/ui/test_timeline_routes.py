@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import struct
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -187,3 +189,18 @@ def test_a_timeline_is_kept_while_its_file_stays_the_same(sample: Source, pair: 
     changed = store.shown(store.publish(next(each for each in all_sources() if each.source_id == sample.source_id)))
     assert changed is not None
     assert store.timeline(changed) is not store.timeline(shown)
+
+
+def test_both_runs_come_as_one_folder_for_tensorboard(client: TestClient, address: str) -> None:
+    other = next(source for source in all_sources() if source.source_id == "sample:graph")
+
+    answer = client.get(f"{address}/tensorboard", params={"with": timeline_store().publish(other)})
+
+    assert answer.headers["content-disposition"] == 'attachment; filename="tensorboard.zip"'
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        runs = {name.split("/")[1] for name in archive.namelist() if name.endswith(".pt.trace.json.gz")}
+    assert runs == {"qwen3-0_6b_batch_1_eager", "qwen3-0_6b_batch_1_compile_CUDA_graph"}
+
+
+def test_a_folder_for_tensorboard_is_refused_to_an_unknown_id(client: TestClient, address: str) -> None:
+    assert client.get(f"{address}/tensorboard", params={"with": "nobody"}).status_code == 404

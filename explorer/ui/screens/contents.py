@@ -9,11 +9,12 @@ import streamlit as st
 from explorer.errors import ExplorerError, TraceError
 from explorer.report import Report, ReportTable
 from explorer.ui import pieces
-from explorer.ui.contents_answers import contents_of, launches_of, sentences_of, tensorboard_zip
+from explorer.ui.contents_answers import contents_of, launches_of, sentences_of
 from explorer.ui.opinion import draw_opinion
 from explorer.ui.report_tables import draw_table
 from explorer.ui.selection import LETTERS, chosen
 from explorer.ui.sources import Source, all_sources
+from explorer.ui.tensorboard import ZIP_NAME, tensorboard_zip
 from explorer.ui.trust import draw_trust_card
 from explorer.units import exact, text
 
@@ -72,8 +73,8 @@ def _draw_ways_on(source: Source) -> None:
                 st.switch_page(f"screens/{screen}.py")
         st.download_button(
             "TensorBoard folder (.zip)",
-            data=lambda: tensorboard_zip(source),
-            file_name="tensorboard.zip",
+            data=lambda: tensorboard_zip([source]),
+            file_name=ZIP_NAME,
             mime="application/zip",
             key="tensorboard_zip",
             icon=":material/download:",

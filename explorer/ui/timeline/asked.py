@@ -64,10 +64,16 @@ class Asked:
 
 def asked_timeline(request: Request) -> Asked:
     """The timeline behind the id in the address; a 404 for one that never was or has ended."""
-    shown = timeline_store().shown(request.path_params["timeline_id"])
+    shown = shown_under(request.path_params["timeline_id"])
+    return Asked(request, shown, timeline_store().timeline(shown))
+
+
+def shown_under(timeline_id: str) -> Shown:
+    """What stands behind an id; a 404 for one that never was or has ended."""
+    shown = timeline_store().shown(timeline_id)
     if shown is None:
         raise RequestError("This view has ended. Reload the page.", 404)
-    return Asked(request, shown, timeline_store().timeline(shown))
+    return shown
 
 
 def integer(request: Request, name: str) -> int:
