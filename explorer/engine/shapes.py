@@ -112,7 +112,7 @@ class Experiment:
         if exit_code != 0 and result.missing is None:
             message = f"Its process ended with exit code {exit_code}; worker.log has its output."
             result = replace(result, missing=Missing(message=message))
-        return with_log(result, read_log(log))
+        return with_log(result, read_log(log.splitlines()))
 
     def _environment(self, variant: Variant) -> dict[str, str]:
         """Caches of its own for a scope and `dynamic`, inside the folder that the variable names where it is set."""

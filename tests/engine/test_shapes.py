@@ -198,7 +198,7 @@ def test_a_kept_log_reads_as_before_and_names_no_folder(tmp_path: Path) -> None:
     (folder / "a.log").write_text(f"{head} {record}\n{guard}{metrics}")
     text = log_text(folder)
     assert str(Path(__file__).resolve().parents[2]) not in text
-    (entry,) = read_log(text).entries
+    (entry,) = read_log(text.splitlines()).entries
     assert entry.guards[0].texts == ["EQUALS_MATCH: L['self'].position == 7"]
     keep_log(tmp_path / "kept.zip", "model-none-cold", text)
     assert (tmp_path / "kept.zip").stat().st_size > 0
