@@ -110,6 +110,24 @@ def nest(start: Times, end: Times) -> Nesting:
     return _nest_one_by_one(start, end)
 
 
+def innermost_at(times: Times, rows: Rows, start: Times, end: Times, parent: Rows) -> Rows:
+    """The innermost of some spans that is open at each time, NO_ROW for none: the one that `innermost` tells too.
+
+    `rows` are one thread's spans, sorted as `nest` takes them; `start`, `end` and `parent` are those of all threads.
+    Whatever lies between a span and its parent is closed by the time the span starts, so climbing finds the answer.
+    """
+    if len(rows) == 0:
+        return np.full(len(times), NO_ROW, np.int64)
+    place = np.searchsorted(start[rows], times, side="right") - 1
+    found = np.where(place >= 0, rows[np.maximum(place, 0)], NO_ROW)
+    climbing = np.flatnonzero(place >= 0)
+    while len(climbing):
+        climbing = climbing[end[found[climbing]] <= times[climbing]]
+        found[climbing] = parent[found[climbing]]
+        climbing = climbing[found[climbing] != NO_ROW]
+    return found
+
+
 def _open_before(start: Times, end: Times) -> Rows:
     position = np.arange(len(start))
     is_empty = end <= start

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.spans import NO_ROW, by_start, distinct_rows, innermost, nest, union
+from explorer.spans import NO_ROW, by_start, distinct_rows, innermost, innermost_at, nest, union
 
 _SPANS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), max_size=12)
 Longs = npt.NDArray[np.int64]
@@ -67,3 +67,15 @@ def test_order_by_start_breaks_ties_by_the_other_key_and_keeps_the_rest(spans: l
     then = np.array([length for _, length in spans], np.int64)
 
     assert by_start(start, then).tolist() == np.lexsort((then, start)).tolist()
+
+
+@given(_SPANS, st.lists(st.integers(-2, 45), max_size=20))
+def test_climbing_to_the_innermost_span_finds_the_one_that_the_step_function_tells(
+    spans: list[tuple[int, int]], asked: list[int]
+) -> None:
+    start, end = arrays(spans)
+    times = np.array(asked, np.int64)
+
+    found = innermost_at(times, np.arange(len(start)), start, end, nest(start, end).parent)
+
+    assert found.tolist() == innermost(start, end).at(times).tolist()

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from explorer.analysis.pieces import Pieces, rows_of_thread, threads_of
+from explorer.analysis.pieces import Pieces, has_word, rows_of_thread, threads_of
 from explorer.analysis.windows import DeviceWindows, Window
 from explorer.spans import NO_ROW, Cover, Rows, Times, distinct_rows, innermost, union
 from explorer.trace import Trace, codes_and_words, values
@@ -182,9 +182,8 @@ def host_covers(trace: Trace, thread: tuple[str, str]) -> list[Cover]:
     none = np.zeros(0, np.int64)
     calls, operators = rows_of_thread(trace, "calls", thread), rows_of_thread(trace, "operators", thread)
     call_start, call_end = values(trace.calls, "start_ns")[calls], values(trace.calls, "end_ns")[calls]
-    kinds, kind_words = codes_and_words(trace.calls, "kind")
-    kind_of = np.array(kind_words or [""])[kinds[calls]]
-    is_sync, is_allocator = np.isin(kind_of, _SYNC_KINDS), kind_of == "allocator"
+    is_sync = has_word(trace.calls, "kind", _SYNC_KINDS)[calls]
+    is_allocator = has_word(trace.calls, "kind", ("allocator",))[calls]
     stretches = [
         (call_start[is_sync], call_end[is_sync]),
         (call_start[is_allocator], call_end[is_allocator]),

@@ -8,10 +8,12 @@ events are left out, but for a compiled region: what Inductor generates for a CP
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from explorer.spans import NO_ROW, Cover, Rows, Times, by_start, innermost, union
 from explorer.trace import Trace, codes_and_words, values, values_or
@@ -143,6 +145,13 @@ def rows_of_thread(trace: Trace, table: str, thread: tuple[str, str]) -> Rows:
         codes, words = codes_and_words(rows, column)
         chosen &= codes == (words.index(word) if word in words else len(words))
     return np.flatnonzero(chosen)
+
+
+def has_word(table: pa.Table, column: str, chosen: Collection[str]) -> npt.NDArray[np.bool_]:
+    """Which rows have one of those words in a name column; a null has none."""
+    codes, words = codes_and_words(table, column)
+    is_chosen = np.array([*(word in chosen for word in words), False], bool)  # the last one serves the code −1
+    return np.asarray(is_chosen[codes])
 
 
 def _word(words: list[str], code: int) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from explorer.analysis.kernels import launch_latencies
 from explorer.analysis.metrics import graph_launches
-from explorer.analysis.pieces import CPU, Pieces, devices_of, pieces_of
+from explorer.analysis.pieces import CPU, Pieces, devices_of, has_word, pieces_of
 from explorer.analysis.windows import default_window, device_windows
 from explorer.report import Column, Metric, Report, ReportTable
 from explorer.spans import NO_ROW
@@ -133,8 +133,7 @@ def _overlap_count(trace: Trace) -> int:
 
 
 def _losses(trace: Trace) -> tuple[_Entry, ...]:
-    kinds, words = codes_and_words(trace.calls, "kind")
-    launching = np.isin(np.array(words or [""])[kinds], _LAUNCH_KINDS)
+    launching = has_word(trace.calls, "kind", _LAUNCH_KINDS)
     correlation = values_or(trace.calls, "correlation", 0)
     lost = launching & (values(trace.calls, "work_count") == 0) & (correlation != 0) & ~_holds_launch(trace)
     lost_count = int(lost.sum()) if len(trace.work) else 0

@@ -137,11 +137,12 @@ def _stepwise(trace: Trace, pieces: Pieces, steps: Rows) -> DeviceWindows:
     windows: list[Window] = []
     window_of_step, empty = np.full(len(steps), NO_ROW, np.int64), []
     previous_end = np.iinfo(np.int64).min
+    last_end = np.full(len(steps) + 1, NO_ROW, np.int64)  # the last one serves pieces of no step
+    np.maximum.at(last_end, own, pieces.end_ns)
     for step, (name, host_start, host_end) in enumerate(zip(names, start.tolist(), end.tolist(), strict=True)):
-        ends = pieces.end_ns[own == step]
-        last = host_end if pieces.is_cpu else int(ends.max(initial=NO_ROW))
+        last = host_end if pieces.is_cpu else int(last_end[step])
         begin = host_start if pieces.is_cpu else max(host_start, previous_end)
-        if len(ends) == 0 or last <= begin:
+        if last_end[step] == NO_ROW or last <= begin:
             empty.append(name)
             continue
         window_of_step[step] = len(windows)

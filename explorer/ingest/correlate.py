@@ -33,7 +33,6 @@ class Side:
 def launch_of_work(calls: Side, work: Side) -> Rows:
     """The call row of each piece of work, NO_ROW where none carries its correlation. 0 and absent are no id."""
     candidates = _outer_calls(calls)
-    candidates = candidates[np.argsort(calls.correlation[candidates], kind="stable")]
     ids = calls.correlation[candidates]
     has_id = (work.correlation != 0) & (work.correlation != ABSENT)
     low = np.searchsorted(ids, work.correlation, side="left")
@@ -46,12 +45,14 @@ def launch_of_work(calls: Side, work: Side) -> Rows:
 
 
 def _outer_calls(calls: Side) -> Rows:
-    """Calls with an id, without those inside another call of the same thread and id."""
+    """Calls with an id, in its order, without those inside another call of the same thread and id."""
     rows = np.flatnonzero((calls.correlation != 0) & (calls.correlation != ABSENT))
+    rows = rows[np.argsort(calls.correlation[rows], kind="stable")]
+    ids = calls.correlation[rows]
+    if (ids[1:] != ids[:-1]).all():
+        return rows
     keys = (-calls.end_ns[rows], calls.start_ns[rows], calls.thread[rows], calls.owner[rows])
     rows = rows[np.lexsort((*keys, calls.document[rows], calls.correlation[rows]))]
-    if len(rows) < 2:
-        return rows
     same = np.ones(len(rows) - 1, bool)
     for column in (calls.correlation, calls.document, calls.owner, calls.thread):
         same &= column[rows[1:]] == column[rows[:-1]]

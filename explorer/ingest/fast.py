@@ -32,6 +32,8 @@ from explorer.spans import distinct_rows
 __all__ = ["RefusedError", "load_machine_code", "read_documents_fast"]
 
 _SCANNER_COUNT = 2
+_MOST_WAITING = _SCANNER_COUNT + 1
+"""Pieces in work: one more than scanners, so that none of them waits for this thread."""
 _CODES = {"host": HOST_CODES, "work": WORK_CODES}
 _BRACKETS = str.maketrans("", "", "[] \t\r\n")
 
@@ -39,8 +41,8 @@ _BRACKETS = str.maketrans("", "", "[] \t\r\n")
 def read_documents_fast(source: Source) -> list[Document]:
     """Every document of the source; raises RefusedError for text with anything unusual in it."""
     documents = []
-    with ThreadPoolExecutor(_SCANNER_COUNT + 1, thread_name_prefix="trace-reader") as threads:
-        text = Text(_ahead(source.blocks(), threads))
+    with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(_SCANNER_COUNT) as threads:
+        text = Text(_ahead(source.blocks(), reader))
         while text.skip_blank():
             head = text.read_head()
             if head is None:
@@ -61,11 +63,11 @@ def load_machine_code() -> None:
     Scanner().scan([b"]"], is_first=True)
 
 
-def _ahead(blocks: Iterator[bytes], threads: ThreadPoolExecutor) -> Iterator[bytes]:
+def _ahead(blocks: Iterator[bytes], reader: ThreadPoolExecutor) -> Iterator[bytes]:
     """The same blocks, each fetched while the one before it is in use."""
-    coming = threads.submit(next, blocks, None)
+    coming = reader.submit(next, blocks, None)
     while (block := coming.result()) is not None:
-        coming = threads.submit(next, blocks, None)
+        coming = reader.submit(next, blocks, None)
         yield block
 
 
@@ -91,7 +93,7 @@ class _EventsScan:
                 rest, is_first = block[cut:], False
             else:
                 rest += block
-            if len(self.waiting) == _SCANNER_COUNT and self._is_closed_by_next(rest):
+            if len(self.waiting) == _MOST_WAITING and self._is_closed_by_next(rest):
                 return self.finished
             coming = None if len(rest) > LONGEST_EVENT_BYTES else self.text.next_block()
             if coming is None:

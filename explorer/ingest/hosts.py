@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from explorer.ingest.families import operator_family
 from explorer.ingest.marks import Mark, mark_of, step_source
 from explorer.ingest.merge import Merged
 from explorer.ingest.tables import per_word, table
-from explorer.spans import NO_ROW, Rows, by_start, distinct_rows, innermost, nest
+from explorer.spans import NO_ROW, Rows, by_start, distinct_rows, innermost_at, nest
 from explorer.trace import ANNOTATIONS, CALLS, FRAMES, OPERATORS, ReadingNote
 
 _COMPILE_PREFIXES = (
@@ -108,7 +109,7 @@ class HostSide:
     def operator_table(self) -> pa.Table:
         """Operators with their nesting; notes those that cross."""
         rows, host, words = self.operator_rows, self.host, self.words
-        depth, parent = self._nested(rows, "operators")
+        depth, parent = self._operator_nesting
         name = host.name[rows]
         return table(
             OPERATORS,
@@ -131,23 +132,25 @@ class HostSide:
         depth, parent = self._nested(self.frame_rows, "Python frames")
         return table(FRAMES, {**self._host_columns(self.frame_rows), "depth": depth, "parent_row": parent})
 
+    @cached_property
+    def _operator_nesting(self) -> tuple[npt.NDArray[np.int32], Rows]:
+        return self._nested(self.operator_rows, "operators")
+
     def operators_of_calls(self) -> Rows:
         """The innermost operator around each call: by time on its thread; where the call's external id names an
         operator that is around it too, that one.
         """
         host, operators, calls = self.host, self.operator_rows, self.call_rows
+        start, end, parent = host.start_ns[operators], host.end_ns[operators], self._operator_nesting[1]
         chosen = np.full(len(calls), NO_ROW, np.int64)
         operators_of_thread = {
             int(self.thread_key[operators[members[0]]]): members for members in _groups(self.thread_key[operators])
         }
         for members in _groups(self.thread_key[calls]):
             inside = operators_of_thread.get(int(self.thread_key[calls[members[0]]]))
-            if inside is None:
-                continue
-            steps = innermost(host.start_ns[operators[inside]], host.end_ns[operators[inside]])
-            found = steps.at(host.start_ns[calls[members]])
-            hit = found != NO_ROW
-            chosen[members[hit]] = inside[found[hit]]
+            if inside is not None:
+                times = host.start_ns[calls[members]]
+                chosen[members] = innermost_at(times, inside, start, end, parent)
         return self._prefer_named(chosen)
 
     def _prefer_named(self, chosen: Rows) -> Rows:

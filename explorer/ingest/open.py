@@ -17,7 +17,7 @@ from isal import isal_zlib
 
 from explorer.errors import TraceError
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 2 << 20
 TEXT_LIMIT_BYTES = 64 << 30
 """Beyond it a small file that unpacks without end is refused."""
 

@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from explorer.errors import TraceError
-from explorer.ingest.columns import Document
+from explorer.ingest.columns import Document, Longs
 from explorer.ingest.link import link
 from explorer.ingest.merge import rank_of
 from explorer.ingest.open import OnBytes, open_source
@@ -22,6 +20,7 @@ from explorer.trace import ReadingNote, Trace, TraceSource
 _WORTH_BYTES = 12 << 20
 """Below it the tolerant reader is done before the fast one has loaded."""
 _RESOLUTIONS_NS = (1_000_000, 1_000, 250, 100, 10, 1)
+_FEW = 1000
 _OPTIONS = (
     "record_shapes",
     "profile_memory",
@@ -139,10 +138,15 @@ def _device_names(head: Mapping[str, Any]) -> tuple[str, ...]:
 def _resolution_ns(documents: Sequence[Document]) -> int | None:
     """The coarsest step that every recorded time is a multiple of, among those that clocks have."""
     times = [column for document in documents for column in (document.host.start_ns, document.work.start_ns)]
-    whole = np.concatenate([*times, *(document.work.end_ns for document in documents)])
-    if len(whole) < 2:
+    times += [document.work.end_ns for document in documents]
+    if sum(map(len, times)) < 2:
         return None
-    return next(step for step in _RESOLUTIONS_NS if not (whole % step).any())
+    return next(step for step in _RESOLUTIONS_NS if all(_are_multiples(column, step) for column in times))
+
+
+def _are_multiples(times: Longs, step: int) -> bool:
+    """The first few tell of most steps that they are none."""
+    return step == 1 or not ((times[:_FEW] % step).any() or (times % step).any())
 
 
 def _joined_notes(documents: Sequence[Document]) -> tuple[ReadingNote, ...]:

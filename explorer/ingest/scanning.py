@@ -58,6 +58,7 @@ class Scanner:
     tokens: TokenTable = field(default_factory=TokenTable)
     rows: RowBuffers = field(default_factory=RowBuffers)
     cursor: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(CURSOR_BYTES // 8, np.int64))
+    text: npt.NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
     scan_block: Callable[..., int] = field(default_factory=lambda: _scan_block())
 
     def scan(self, parts: Sequence[Part], is_first: bool) -> Scanned:
@@ -65,7 +66,7 @@ class Scanner:
 
         `is_first` when the piece begins behind the list's `[`. Raises RefusedError for anything unusual.
         """
-        buffer = _padded(parts)
+        buffer = self._padded(parts)
         origin = buffer.ctypes.data
         address, end = origin, origin + len(buffer) - PADDING_BYTES
         cursor, tokens, rows = (one.ctypes.data for one in (self.cursor, self.tokens.layout, self.rows.layout))
@@ -85,6 +86,18 @@ class Scanner:
                 closed_at = address - origin if status == LIST_CLOSED else None
                 return Scanned(self, batches, metadata, self._take_category_counts(), closed_at)
             self._make_room(status)
+
+    def _padded(self, parts: Sequence[Part]) -> npt.NDArray[np.uint8]:
+        """All parts in one array, with the zeros behind them that compiled code stops at; the last piece's is gone."""
+        length = sum(map(len, parts))
+        if len(self.text) < length + PADDING_BYTES:
+            self.text = np.empty(length + length // 8 + PADDING_BYTES, np.uint8)
+        place = 0
+        for part in parts:
+            self.text[place : place + len(part)] = np.frombuffer(part, np.uint8)
+            place += len(part)
+        self.text[length : length + PADDING_BYTES] = 0
+        return self.text[: length + PADDING_BYTES]
 
     def _make_room(self, status: int) -> None:
         if status == TOKENS_FULL:
@@ -117,17 +130,6 @@ def _scan_block() -> Callable[..., int]:
         return load_scan_block()
     except OSError:
         raise RefusedError("the scanner is not compiled yet") from None
-
-
-def _padded(parts: Sequence[Part]) -> npt.NDArray[np.uint8]:
-    """All parts in one array, with the zeros behind them that compiled code stops at."""
-    buffer = np.empty(sum(map(len, parts)) + PADDING_BYTES, np.uint8)
-    place = 0
-    for part in parts:
-        buffer[place : place + len(part)] = np.frombuffer(part, np.uint8)
-        place += len(part)
-    buffer[place:] = 0
-    return buffer
 
 
 def _is_phase(token: bytes) -> bool:

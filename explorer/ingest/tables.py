@@ -35,8 +35,17 @@ def _array(field: pa.Field, column: Column | None, length: int) -> pa.Array:
         return _words(*column)
     if field.nullable and pa.types.is_int32(field.type):  # nothing of that kind is as large as that
         column = np.where(np.abs(column) < 1 << 31, column, ABSENT)
-    missing = _missing(field, column)
-    return pa.array(column, field.type, mask=missing if missing is not None and missing.any() else None)
+    return _filled(column, field.type, _missing(field, column))
+
+
+def _filled(column: npt.NDArray[Any], kind: pa.DataType, missing: npt.NDArray[np.bool_] | None) -> pa.Array:
+    """The column as it lies in memory, where Arrow can use it so, and null where something is missing."""
+    if pa.types.is_boolean(kind):
+        return pa.array(column, kind)
+    has_missing = missing is not None and bool(missing.any())
+    present = pa.py_buffer(np.packbits(~missing, bitorder="little")) if missing is not None and has_missing else None
+    numbers = np.ascontiguousarray(column, kind.to_pandas_dtype())
+    return pa.Array.from_buffers(kind, len(numbers), [present, pa.py_buffer(numbers)])
 
 
 def _missing(field: pa.Field, column: npt.NDArray[Any]) -> npt.NDArray[np.bool_] | None:
@@ -51,13 +60,11 @@ def _missing(field: pa.Field, column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]
 
 def _words(codes: npt.NDArray[np.int32], words: Sequence[str]) -> pa.Array:
     """Only the words that occur, each text once, in order of first code."""
-    used = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(words)))
     position_of_text: dict[str, int] = {}
     new_code = np.full(len(words) + 1, -1, np.int32)  # the last one serves the code −1
-    for code in used.tolist():
+    for code in distinct_rows(codes).tolist():
         new_code[code] = position_of_text.setdefault(words[code], len(position_of_text))
-    mask = codes < 0
-    indices = pa.array(new_code[codes], pa.int32(), mask=mask if mask.any() else None)
+    indices = _filled(new_code[codes], pa.int32(), codes < 0)
     return pa.DictionaryArray.from_arrays(indices, pa.array(list(position_of_text), pa.string()))
 
 
