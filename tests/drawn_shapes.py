@@ -9,6 +9,7 @@ from explorer.recording import FACTS_FILE, RESULTS_FILE, create_recording, write
 from explorer.shapes_results import (
     Call,
     CompiledEntry,
+    Crossing,
     GraphBreak,
     Guards,
     Missing,
@@ -22,6 +23,9 @@ from explorer.shapes_settings import ShapesSettings, Variant
 
 SETTINGS = ShapesSettings(subject="position_attribute", sizes=(4,) * 10, dynamics=("none",), backend="graphs_only")
 MS = 1_000_000
+
+
+ITEM_BREAK = GraphBreak(compile_id="0/7", reason="Unsupported Tensor.item() call", file="a/x.py", line=9)
 
 
 def entry(at: int, *, failure: str = "") -> CompiledEntry:
@@ -65,6 +69,8 @@ def stopped_variant() -> VariantResult:
         entries=[*(entry(at) for at in range(8)), entry(8, failure=limit)],
         eager=[SteadyTime(size=4, outcome="eager", latencies_ns=[3 * MS])],
         steady=[SteadyTime(size=4, outcome="reused", latencies_ns=[2 * MS])],
+        breaks=[ITEM_BREAK],
+        crossings=[Crossing(size=4, from_id="0/7", to_id="1/0", latencies_ns=[MS // 2, MS])],
     )
 
 

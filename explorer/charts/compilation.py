@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -32,6 +33,7 @@ OUTCOME_COLOURS: Mapping[str, str] = MappingProxyType({"reused": "#009E73", "com
 _SYMBOLS = {"reused": "circle", "compiled": "diamond", "eager": "x"}
 _ROW_PX = 34
 _STRIP_HEIGHT_PX = 260
+_LABEL_COUNT = 32
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,10 @@ class DrawnStart:
 
 @dataclass(frozen=True)
 class DrawnCall:
-    """One mark of the strip; `words` is what the hover says of it."""
+    """One mark of the strip: `label` stands under it, `words` is what the hover says of it."""
 
     index: int
-    size: int
+    label: str
     outcome: str
     time_ns: int
     words: str = ""
@@ -82,26 +84,27 @@ def start_bars(starts: Sequence[DrawnStart], theme: Theme) -> go.Figure:
     return figure
 
 
-def call_strip(calls: Sequence[DrawnCall], theme: Theme) -> go.Figure:
-    """A mark a call: its time on a logarithmic axis, its colour and shape what became of it."""
+def call_strip(calls: Sequence[DrawnCall], theme: Theme, title: str) -> go.Figure:
+    """A mark a call: its time on a logarithmic axis, colour and shape what became of it; `title` says the labels."""
     figure = go.Figure()
     for outcome, colour in OUTCOME_COLOURS.items():
         chosen = [call for call in calls if call.outcome == outcome]
         figure.add_scatter(
             name=outcome,
             x=[call.index + 1 for call in chosen],
-            y=[call.time_ns / 1e6 for call in chosen],
+            y=[max(call.time_ns, 1) / 1e6 for call in chosen],
             mode="markers",
             marker={"color": colour, "symbol": _SYMBOLS[outcome], "size": 13, "line": {"width": 0}},
-            customdata=[[call.index, call.size, text(call.time_ns, "ns"), call.words] for call in chosen],
-            hovertemplate="call %{x}, size %{customdata[1]}: %{customdata[2]}<br>%{customdata[3]}<extra></extra>",
+            customdata=[[call.index, call.label, text(call.time_ns, "ns"), call.words] for call in chosen],
+            hovertemplate="%{customdata[1]}: %{customdata[2]}<br>%{customdata[3]}<extra></extra>",
         )
+    labelled = calls[:: max(1, math.ceil(len(calls) / _LABEL_COUNT))]
     styled(figure, theme, _STRIP_HEIGHT_PX)
     figure.update_layout(dragmode=False, margin={"l": 8, "b": 40, "t": 10})
     figure.update_xaxes(
-        tickvals=[call.index + 1 for call in calls],
-        ticktext=[str(call.size) for call in calls],
-        title={"text": "size of each call, in order"},
+        tickvals=[call.index + 1 for call in labelled],
+        ticktext=[call.label for call in labelled],
+        title={"text": title},
         fixedrange=True,
     )
     figure.update_yaxes(type="log", ticksuffix=" ms", automargin=True, dtick=1, fixedrange=True)

@@ -1,13 +1,14 @@
-"""What did each call of a sequence do, and why? The strip, the clicked call's guard in words, guards and breaks."""
+"""What did each call of a sequence do, and why? The strip, the clicked call's guard in words, and all guards."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import streamlit as st
 
 from explorer.analysis.compilation import entries_of, failed_guards, limit_call, variant_label, why_compiled
-from explorer.analysis.compilation_reasons import break_words
 from explorer.charts.compilation import OUTCOME_COLOURS, DrawnCall, call_strip
-from explorer.shapes_results import Call, VariantResult, WholeGraph
+from explorer.shapes_results import Call, VariantResult
 from explorer.ui import pieces
 from explorer.ui.compilation_answers import OpenShapes
 from explorer.ui.figures import STILL
@@ -33,19 +34,25 @@ def draw_calls(experiment: OpenShapes) -> VariantResult | None:
     result = named[label or next(iter(named))]
     if result.missing:
         pieces.box("This could not be compiled", [result.missing.message, result.missing.sentence], loud=True)
-    if not result.calls:
-        return result
+    if result.calls:
+        draw_strip(result, [str(call.size) for call in result.calls], "size", key="compilation_strip")
+    return result
+
+
+def draw_strip(result: VariantResult, names: Sequence[str], noun: str, *, key: str) -> None:
+    """Every call as a mark under its name, such as its size (`noun`), and what the clicked one says."""
     drawn = [
-        DrawnCall(call.index, call.size, call.outcome, call.time_ns, _words(result, call)) for call in result.calls
+        DrawnCall(call.index, name, call.outcome, call.time_ns, _words(result, call))
+        for call, name in zip(result.calls, names, strict=True)
     ]
     event = st.plotly_chart(
-        call_strip(drawn, pieces.current_theme()),
+        call_strip(drawn, pieces.current_theme(), f"{noun} of each call, in order"),
         theme=None,
-        key="compilation_strip",
+        key=key,
         config=STILL,
         on_select="rerun",
         selection_mode="points",
-        alt=f"Each call's time under {label}.",
+        alt="Each call's time, and whether it compiled.",
     )
     meanings = {
         "reused": "a compiled graph was there",
@@ -53,8 +60,8 @@ def draw_calls(experiment: OpenShapes) -> VariantResult | None:
         "eager": "no graph took part: the limit was reached",
     }
     st.html(pieces.legend([(name, f"background:{colour}", meanings[name]) for name, colour in OUTCOME_COLOURS.items()]))
-    _draw_call(result, _picked(result, event))
-    return result
+    picked = _picked(result, event)
+    _draw_call(result, picked, f"{noun} {names[picked.index]}")
 
 
 def draw_guards(result: VariantResult) -> None:
@@ -79,22 +86,9 @@ def draw_guards(result: VariantResult) -> None:
     draw_rows(("entry", "group", "guards", "the first of them; all on hover"), lines, (1, 3, 1, 7))
 
 
-def draw_breaks(whole: WholeGraph | None) -> None:
-    """Where the graph ends before the function does, and what fullgraph says."""
-    if whole is None:
-        pieces.quiet_line("Dynamo could not explain the function.")
-        return
-    pieces.quiet_line(f"One call is {whole.graph_count} graphs, with {whole.break_count} breaks between them.")
-    for one in whole.breaks:
-        pieces.box(f"{one.file}, line {one.line}: {one.source}", [f"{break_words(one.reason)}.", one.reason])
-    if whole.refusal:
-        words = f"fullgraph=True refuses at line {whole.refusal_line}: {break_words(whole.refusal)}."
-        pieces.quiet_line(words)
-
-
-def _draw_call(result: VariantResult, call: Call) -> None:
+def _draw_call(result: VariantResult, call: Call, name: str) -> None:
     why = why_compiled(result, call)
-    title = f"Call {call.index + 1}, size {call.size}: {call.outcome}, {text(call.time_ns, 'ns')}"
+    title = f"Call {call.index + 1}, {name}: {call.outcome}, {text(call.time_ns, 'ns')}"
     sentences = [why.cause, why.fix, f"The guard: {why.guard}"] if why else [_plain(result, call)]
     opened = {name: dims for entry in entries_of(result, call) for name, dims in entry.input_sizes.items()}
     if opened:
@@ -108,6 +102,9 @@ def _plain(result: VariantResult, call: Call) -> str:
         return "The first compilation of this function."
     if call.outcome == "reused":
         return f"The graph {', '.join(call.ran_ids)} was there and its guards held."
+    failure = next((entry.failure for entry in entries_of(result, call) if entry.failure), "")
+    if failure and limit_call(result) is None:
+        return f"Nothing was compiled: {failure}"
     stopped = limit_call(result)
     since = f" The limit was reached at call {stopped.index + 1}." if stopped else ""
     return f"No compiled graph fits and none is built any more: it ran eagerly.{since}"

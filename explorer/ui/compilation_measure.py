@@ -7,15 +7,10 @@ import streamlit as st
 from explorer.errors import ExplorerError
 from explorer.experiments import validated
 from explorer.launch import ENDED
-from explorer.shapes_settings import (
-    DYNAMIC_LABELS,
-    EXPRESSIONS,
-    MODEL_SUBJECT,
-    SEQUENCE_LABELS,
-    SEQUENCES,
-    ShapesSettings,
-)
+from explorer.settings import MODEL_SHAPES
+from explorer.shapes_settings import DYNAMIC_LABELS, EXPRESSIONS, MODEL_SUBJECT, ShapesSettings
 from explorer.ui import pieces
+from explorer.ui.compilation_sizes import Sizes, draw_sizes
 from explorer.ui.jobs import any_active, launcher, statuses
 from explorer.ui.machine import Machine, this_machine
 from explorer.ui.places import new_run_folder
@@ -28,16 +23,23 @@ def draw_measure() -> None:
     pieces.part_title("Try a sequence of shapes", machine.name)
     left, middle, right = st.columns(3)
     subjects = {**EXPRESSIONS, MODEL_SUBJECT: "the model's step"}
-    subject = left.selectbox("What is called", list(subjects), format_func=subjects.__getitem__, key="shapes_subject")
-    sequence = middle.selectbox(
-        "Sizes, in order", list(SEQUENCES), format_func=SEQUENCE_LABELS.__getitem__, key="shapes_sequence"
-    )
-    dynamics = right.multiselect(
-        "Compiled with", list(DYNAMIC_LABELS), ["none"], format_func=DYNAMIC_LABELS.__getitem__, key="shapes_dynamics"
-    )
+    with left:
+        subject = st.selectbox("What is called", list(subjects), format_func=subjects.__getitem__, key="shapes_subject")
+        model, scopes = _draw_model() if subject == MODEL_SUBJECT else (ShapesSettings().model, ["model"])
+    with middle:
+        sizes = draw_sizes()
+    with right:
+        dynamics = st.multiselect(
+            "Compiled with",
+            list(DYNAMIC_LABELS),
+            ["none"],
+            format_func=DYNAMIC_LABELS.__getitem__,
+            key="shapes_dynamics",
+        )
     generates = st.checkbox("generate code as well (seconds to minutes a graph)", key="shapes_code")
-    if st.button("Start", key="shapes_start", type="primary"):
-        _start(_settings(machine, subject, sequence, dynamics, generates))
+    if st.button("Start", key="shapes_start", type="primary", disabled=sizes is None) and sizes is not None:
+        called = {"subject": subject, "model": model, "scopes": scopes}
+        _start({**called, **_settings(machine, sizes, dynamics, generates)})
     run_id = st.query_params.get("shaping", "")
     if run_id:
         st.fragment(_poll, run_every=1.0 if any_active(statuses([run_id])) else None)(run_id)
@@ -67,16 +69,21 @@ def _fixes(settings: ShapesSettings) -> dict[str, dict[str, object]]:
     return {label: {"dynamics": (way,)} for label, way in fits.items() if (way,) != settings.dynamics}
 
 
-def _settings(machine: Machine, subject: str, sequence: str, dynamics: list[str], generates: bool) -> dict[str, object]:
-    axis, sizes = SEQUENCES[sequence]
+def _draw_model() -> tuple[str, list[str]]:
+    """Which model, and whether it is compiled whole, layer by layer, or both one after the other."""
+    model = st.selectbox("Model", list(MODEL_SHAPES), key="shapes_model")
+    labels = {"model": "whole", "layer": "per layer"}
+    scopes = st.multiselect("Compiled", list(labels), ["model"], format_func=labels.__getitem__, key="shapes_scopes")
+    return model, scopes
+
+
+def _settings(machine: Machine, sizes: Sizes, dynamics: list[str], generates: bool) -> dict[str, object]:
     return {
         "device": machine.device,
         "dtype": "bfloat16" if machine.device == "cuda" else "float32",
-        "subject": subject,
-        "axis": axis,
-        "sizes": sizes,
+        "axis": sizes.axis,
+        "sizes": sizes.sizes,
         "dynamics": dynamics,
-        "scopes": ["model"],
         "backend": "inductor" if generates else "graphs_only",
         "tries_warm": generates,
     }

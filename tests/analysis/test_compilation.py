@@ -18,6 +18,7 @@ from explorer.analysis.compilation import (
     start_parts,
     why_compiled,
 )
+from explorer.analysis.compilation_crossings import crossings
 from explorer.analysis.compilation_reasons import break_words, explain_reason
 from explorer.analysis.compilation_run import RUN_START_LABELS, first_answer_ns, run_payback_count, run_start_parts
 from explorer.analysis.compilation_trace import compilation_trace_report
@@ -133,6 +134,15 @@ def test_the_stages_of_a_compiled_run_add_up_to_its_start() -> None:
     assert set(parts) <= set(RUN_START_LABELS)
     assert set(RUN_START_LABELS.values()) <= set(PART_COLOURS)
     assert set(START_LABELS.values()) <= set(PART_COLOURS)
+
+
+def test_a_crossing_is_tied_to_its_line_and_to_the_call() -> None:
+    (found,) = crossings(stopped_variant())
+    assert found.place == "a/x.py:9"
+    assert "needs the value of a tensor" in found.reason
+    assert found.median_ns == 0.75 * MS
+    assert found.share_ratio == 0.375
+    assert crossings(dataclasses.replace(stopped_variant(), breaks=[], steady=[]))[0].share_ratio is None
 
 
 def test_trying_kernels_out_at_the_first_launch_is_no_rest() -> None:

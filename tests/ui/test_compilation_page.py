@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +12,8 @@ from streamlit.testing.v1 import AppTest
 from explorer.recording import open_recording
 from explorer.shapes_settings import ShapesSettings
 from tests.drawn_shapes import write_shapes
+from tests.ui.conftest import EAGER
+from tests.ui.drawn import write_recording
 from tests.ui.test_compare_page import html_of
 
 OpenPage = Callable[..., AppTest]
@@ -30,6 +34,8 @@ def test_the_limit_and_its_attribute_are_named(pair: Path, open_page: OpenPage) 
     assert "Keep it in a tensor buffer" in page
     assert "no working C++ compiler" in page
     assert "a/x.py, line 9" in page
+    assert "0/7 → 1/0" in page
+    assert "750 µs" in page
 
 
 def test_nothing_chosen_still_offers_the_form(traces: Path, open_page: OpenPage) -> None:
@@ -47,3 +53,60 @@ def test_the_fix_can_be_run_at_once(pair: Path, open_page: OpenPage, quick_engin
     settings = open_recording(folder).experiment_settings()
     assert isinstance(settings, ShapesSettings)
     assert settings.subject == "position_buffer"
+
+
+def begin(app: AppTest, **choices: str) -> AppTest:
+    for key, value in choices.items():
+        app.selectbox(key=key).set_value(value).run()
+    return app
+
+
+def started(traces: Path) -> ShapesSettings:
+    (folder,) = (traces / "runs").iterdir()
+    settings = open_recording(folder).experiment_settings()
+    assert isinstance(settings, ShapesSettings)
+    return settings
+
+
+def test_a_list_of_ones_own_is_run_in_its_order(traces: Path, open_page: OpenPage, quick_engine: None) -> None:
+    app = begin(open_page("compilation"), shapes_sequence="own")
+    app.text_area(key="shapes_own").set_value("3, 5\n3").run()
+    app.button(key="shapes_start").click().run()
+    assert not app.exception
+    assert started(traces).sizes == (3, 5, 3)
+
+
+def test_a_list_that_is_none_cannot_be_started(traces: Path, open_page: OpenPage) -> None:
+    app = begin(open_page("compilation"), shapes_sequence="own")
+    app.text_area(key="shapes_own").set_value("3, many").run()
+    assert "is no whole number" in html_of(app)
+    assert app.button(key="shapes_start").disabled
+
+
+def test_sizes_come_from_a_file(traces: Path, open_page: OpenPage, quick_engine: None) -> None:
+    app = begin(open_page("compilation"), shapes_sequence="file")
+    app.file_uploader(key="shapes_file").set_value(("sizes.json", b"[8, 1, 8]", "application/json")).run()
+    app.button(key="shapes_start").click().run()
+    assert started(traces).sizes == (8, 1, 8)
+
+
+def test_sizes_come_from_an_engine_trace(traces: Path, open_page: OpenPage, quick_engine: None) -> None:
+    marks = [(0, "step[DECODE bs=32]"), (10, "step[DECODE bs=31]"), (20, "step[DECODE bs=32]")]
+    events = [
+        {"ph": "X", "cat": "user_annotation", "name": name, "ts": at, "dur": 5, "pid": 1, "tid": 1}
+        for at, name in marks
+    ]
+    folder = traces / "samples" / "engine"
+    write_recording(folder, EAGER)
+    (folder / "trace.json.gz").write_bytes(gzip.compress(json.dumps({"traceEvents": events}).encode()))
+    app = begin(open_page("compilation"), shapes_sequence="trace", shapes_trace="sample:engine")
+    assert "3 steps, in which the batch changes 2 times. 32, 31, 32" in html_of(app)
+    app.button(key="shapes_start").click().run()
+    assert started(traces).sizes == (32, 31, 32)
+
+
+def test_the_model_is_compiled_whole_and_by_layer(traces: Path, open_page: OpenPage, quick_engine: None) -> None:
+    app = begin(open_page("compilation"), shapes_subject="model")
+    app.multiselect(key="shapes_scopes").set_value(["model", "layer"]).run()
+    app.button(key="shapes_start").click().run()
+    assert started(traces).scopes == ("model", "layer")

@@ -11,8 +11,10 @@ from explorer.errors import ExplorerError
 from explorer.facts import Facts
 from explorer.ui import pieces
 from explorer.ui.compilation_answers import OpenShapes, open_shapes, trace_answer
-from explorer.ui.compilation_calls import draw_breaks, draw_calls, draw_guards
+from explorer.ui.compilation_breaks import draw_crossings, draw_whole_graph
+from explorer.ui.compilation_calls import draw_calls, draw_guards
 from explorer.ui.compilation_measure import draw_fix, draw_measure
+from explorer.ui.compilation_upload import draw_upload
 from explorer.ui.experiment_sources import experiment_sources
 from explorer.ui.figures import draw_figure
 from explorer.ui.rows import Cell, Line, draw_rows
@@ -23,13 +25,14 @@ from explorer.units import text
 
 
 def show() -> None:
-    """Draws the start of the chosen A and B, then the chosen experiment with shapes, then the form."""
+    """Draws the start of the chosen A and B, then the chosen experiment with shapes, then the form and the upload."""
     selection = chosen(all_sources())
     _draw_runs(selection)
     experiment = _open_experiment()
     if experiment is not None:
         _draw_experiment(experiment)
     draw_measure()
+    draw_upload()
 
 
 def _draw_runs(selection: Selection) -> None:
@@ -117,7 +120,9 @@ def _draw_experiment(experiment: OpenShapes) -> None:
         if result is not None:
             draw_guards(result)
     with breaks:
-        draw_breaks(experiment.results.whole_graph)
+        draw_whole_graph(experiment.results.whole_graph)
+        if result is not None:
+            draw_crossings(result)
     for note in experiment.report.notes:
         pieces.quiet_line(note)
 
