@@ -1,6 +1,6 @@
 """What did the compiler do meanwhile, stage by stage? Dynamo's own metrics, read after the work.
 
-import         loading Dynamo and Inductor, once a process, before anything is compiled
+import         loading Dynamo and Inductor and starting its workers, once a process, before anything is compiled
 dynamo … kernels   exclusive of each other, over every compilation of the work (`torch_trace_log.py`)
 autotune       trying kernels out, while compiling or at the first launch of a Triton kernel
 """
@@ -9,17 +9,31 @@ from __future__ import annotations
 
 import importlib
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
+
+import torch
 
 from explorer.shapes_results import CompiledEntry
 from explorer.torch_trace_log import entry_of_metrics
 
+_WORKERS_LIMIT_S = 60
 
-def import_compiler() -> int:
-    """Loads the compiler, which the first compilation would otherwise do; nanoseconds, next to none the second time."""
+
+def import_compiler(device: torch.device) -> int:
+    """Loads the compiler, which the first compilation would otherwise do; nanoseconds, next to none the second time.
+
+    On a GPU it waits for the compiler's worker processes too. They start once a process and take seconds, during which
+    a small graph's kernels are compiled one after another and a large graph's are not reached: neither is compiling.
+    """
     started_ns = time.perf_counter_ns()
     importlib.import_module("torch._inductor.compile_fx")
+    if device.type == "cuda":
+        from torch._inductor.async_compile import AsyncCompile
+
+        with suppress(TimeoutError):  # without workers it compiles in this process
+            AsyncCompile.wait_pool_ready(timeout=_WORKERS_LIMIT_S)
     return time.perf_counter_ns() - started_ns
 
 

@@ -33,7 +33,7 @@ from explorer.settings import COMPILED_MODES, PIECEWISE_MODES, RunSettings
 def prepare(workload: Workload) -> tuple[Step, ColdStart]:
     """The step in the chosen mode, ready to be called, and what it cost to get there."""
     mode = workload.settings.mode
-    compiler_import_ns = _ready_compiler() if mode in COMPILED_MODES else None
+    compiler_import_ns = _ready_compiler(workload.device) if mode in COMPILED_MODES else None
     pieces = _piecewise_step(workload) if mode in PIECEWISE_MODES else None
     step = pieces.captured if pieces else _uncaptured_step(workload)
     calls_ns = [_call_ns(step, workload) for _ in range(3 if mode in COMPILED_MODES else 1)]
@@ -58,9 +58,9 @@ def prepare(workload: Workload) -> tuple[Step, ColdStart]:
     return step, cold_start
 
 
-def _ready_compiler() -> int:
+def _ready_compiler(device: torch.device) -> int:
     """Loads the compiler, ns, and empties its list of compilations."""
-    import_ns = import_compiler()
+    import_ns = import_compiler(device)
     forget_compilations()
     return import_ns
 
