@@ -131,7 +131,7 @@ def failed_guards(result: VariantResult) -> dict[str, int]:
     for entry in result.entries:
         if entry.recompile_reason:
             guard = explain_reason(entry.recompile_reason).guard
-            about = re.sub(r"(expected|actual|==|<=) \w+", r"\1 …", guard)
+            about = re.sub(r"(expected|actual|==|<=|>=|<|>) -?\d+(\.\d+)?", r"\1 …", guard)
             counts[about] = counts.get(about, 0) + 1
     return counts
 

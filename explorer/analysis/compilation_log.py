@@ -50,7 +50,7 @@ def longest_stages(log: CompileLog) -> list[tuple[str, dict[str, int]]]:
     timed = [entry for entry in log.entries if entry.stage_ns]
     shown = sorted(timed, key=lambda entry: sum(entry.stage_ns.values()), reverse=True)[:_LONGEST_COUNT]
     return [
-        (entry_name(entry), {START_LABELS[stage]: time_ns for stage, time_ns in entry.stage_ns.items()})
+        (entry_name(entry), {START_LABELS[stage]: time_ns for stage, time_ns in entry.stage_ns.items() if time_ns})
         for entry in timed
         if entry in shown
     ]
@@ -64,7 +64,7 @@ def log_headline(log: CompileLog) -> str:
     words = [
         f"{_counted(len(log.entries), 'compilation')}, {again:,} of them because a guard failed, took "
         f"{text(total_ns, 'ns')} in all",
-        f"graphs broke {_counted(len(log.breaks), 'time')}",
+        f"graphs broke {_counted(len(log.breaks), 'time')}" if log.breaks else "no graph broke",
     ]
     if failed:
         words.append(f"{_counted(failed, 'time')} nothing was compiled")

@@ -107,5 +107,20 @@ def call_strip(calls: Sequence[DrawnCall], theme: Theme, title: str) -> go.Figur
         title={"text": title},
         fixedrange=True,
     )
-    figure.update_yaxes(type="log", ticksuffix=" ms", automargin=True, dtick=1, fixedrange=True)
+    marks_ns = _log_marks([call.time_ns for call in calls])
+    figure.update_yaxes(
+        type="log",
+        tickvals=[mark_ns / 1e6 for mark_ns in marks_ns],
+        ticktext=[text(mark_ns, "ns") for mark_ns in marks_ns],
+        automargin=True,
+        fixedrange=True,
+    )
     return figure
+
+
+def _log_marks(times_ns: Sequence[int]) -> list[int]:
+    """Round times that span the given ones: decades, with 2 and 5 between them where there are few."""
+    low, high = max(1, min(times_ns, default=1)), max(1, max(times_ns, default=1))
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1, 2, 5) if len(decades) <= 3 else (1,)
+    return [step * 10**power for power in decades for step in steps]

@@ -8,13 +8,14 @@ import streamlit as st
 
 from explorer.analysis.compilation import entries_of, failed_guards, limit_call, variant_label, why_compiled
 from explorer.charts.compilation import OUTCOME_COLOURS, DrawnCall, call_strip
-from explorer.shapes_results import Call, VariantResult
+from explorer.shapes_results import Call, Guards, VariantResult
 from explorer.ui import pieces
 from explorer.ui.compilation_answers import OpenShapes
 from explorer.ui.figures import STILL
 from explorer.ui.rows import Cell, Line, draw_rows
-from explorer.units import text
+from explorer.units import shortened, text
 
+_GUARD_LENGTH = 160
 _GROUP_LABELS = {
     "shapes": "open sizes and marks",
     "tensors": "tensors: dtype, device, fixed sizes",
@@ -35,18 +36,24 @@ def draw_calls(experiment: OpenShapes) -> VariantResult | None:
     if result.missing:
         pieces.box("This could not be compiled", [result.missing.message, result.missing.sentence], loud=True)
     if result.calls:
-        draw_strip(result, [str(call.size) for call in result.calls], "size", key="compilation_strip")
+        draw_strip(
+            result,
+            [str(call.size) for call in result.calls],
+            "size",
+            "size of each call, in order",
+            key="compilation_strip",
+        )
     return result
 
 
-def draw_strip(result: VariantResult, names: Sequence[str], noun: str, *, key: str) -> None:
-    """Every call as a mark under its name, such as its size (`noun`), and what the clicked one says."""
+def draw_strip(result: VariantResult, names: Sequence[str], noun: str, title: str, *, key: str) -> None:
+    """Every call as a mark over its name, such as its size (`noun`), and what the clicked one says."""
     drawn = [
         DrawnCall(call.index, name, call.outcome, call.time_ns, _words(result, call))
         for call, name in zip(result.calls, names, strict=True)
     ]
     event = st.plotly_chart(
-        call_strip(drawn, pieces.current_theme(), f"{noun} of each call, in order"),
+        call_strip(drawn, pieces.current_theme(), title),
         theme=None,
         key=key,
         config=STILL,
@@ -65,25 +72,38 @@ def draw_strip(result: VariantResult, names: Sequence[str], noun: str, *, key: s
 
 
 def draw_guards(result: VariantResult) -> None:
-    """Guards of every compiled entry by group, and which ever failed."""
-    lines = [
-        Line(
-            (
-                Cell(entry.compile_id, f"{entry.frame}, {entry.file}:{entry.line}"),
-                Cell(_GROUP_LABELS[group.group]),
-                Cell(text(group.count, "count")),
-                Cell(group.texts[0] if group.texts else "", "\n".join(group.texts)),
-            )
-        )
-        for entry in result.entries
-        for group in entry.guards
-    ]
-    if not lines:
+    """Which guards ever failed, then every compiled entry, opening to its guards by group."""
+    guarded = [entry for entry in result.entries if entry.guards]
+    if not guarded:
         pieces.quiet_line("No guards were recorded: nothing was compiled here.")
         return
     for guard, count in failed_guards(result).items():
         pieces.quiet_line(f"Failed {count}×: {guard}")
-    draw_rows(("entry", "group", "guards", "the first of them; all on hover"), lines, (1, 3, 1, 7))
+    lines = [
+        Line(
+            (
+                Cell(entry.compile_id),
+                Cell(f"{entry.frame}, {entry.file}:{entry.line}", is_words=True),
+                Cell(text(sum(group.count for group in entry.guards), "count")),
+                Cell(text(entry.guard_latency_ns, "ns"), "what checking them took when it was compiled"),
+            ),
+            below=tuple(_guard_line(group) for group in entry.guards),
+        )
+        for entry in guarded
+    ]
+    draw_rows(("entry", Cell("frame", is_words=True), "guards", "checked in"), lines, (2.4, 6, 1, 1))
+
+
+def _guard_line(group: Guards) -> Line:
+    first = shortened(group.texts[0], _GUARD_LENGTH) if group.texts else ""
+    return Line(
+        (
+            Cell(_GROUP_LABELS[group.group]),
+            Cell(first, "\n".join(group.texts), is_words=True),
+            Cell(text(group.count, "count")),
+            Cell(""),
+        )
+    )
 
 
 def _draw_call(result: VariantResult, call: Call, name: str) -> None:

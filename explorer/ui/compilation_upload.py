@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.analysis.compilation_log import entry_name, log_headline, log_note, longest_stages, result_of_log
+from explorer.analysis.compilation_log import log_headline, log_note, longest_stages, result_of_log
 from explorer.charts.compilation import PART_COLOURS, DrawnStart, start_bars
 from explorer.errors import ExplorerError
 from explorer.torch_trace_log import CompileLog
@@ -50,7 +50,8 @@ def _draw_log(log: CompileLog) -> None:
     result = result_of_log(log)
     if result.calls:
         pieces.part_title("Every compilation", "time on a logarithmic axis; click one for its reason")
-        draw_strip(result, [entry_name(entry) for entry in result.entries], "compilation", key="log_strip")
+        names = [entry.compile_id for entry in result.entries]
+        draw_strip(result, names, "compilation", "compilations, in order", key="log_strip")
     guards, breaks = st.tabs(("Guards of the log", "Graph breaks of the log"))
     with guards:
         draw_guards(result)
