@@ -125,6 +125,20 @@ def step_kernels(trace: Trace) -> StepKernels | None:
     return StepKernels(trace, windows.windows[0].name, built, span, left_out)
 
 
+def kernels_within(trace: Trace, start_ns: int, end_ns: int) -> list[Kernel]:
+    """GPU work that was launched from `start_ns` to `end_ns` on the host, in order, without its gaps."""
+    calls = values_or(trace.work, "call_row", NO_ROW)
+    if not len(trace.calls):
+        return []
+    launched = values(trace.calls, "start_ns")[np.maximum(calls, 0)]
+    rows = np.flatnonzero((calls != NO_ROW) & (launched >= start_ns) & (launched < end_ns))
+    lengths = (values(trace.work, "end_ns") - values(trace.work, "start_ns"))[rows]
+    return [
+        Kernel(**kernel, layer=None, time_ns=int(length), gap_ns=0, overlap_ns=0)
+        for kernel, length in zip(_kernels(trace, rows, False), lengths, strict=True)
+    ]
+
+
 def _while_compiling(trace: Trace, call_rows: Rows) -> npt.NDArray[np.bool_]:
     """Which pieces were launched inside an annotation that says it compiles or tunes."""
     inside = np.zeros(len(call_rows), bool)

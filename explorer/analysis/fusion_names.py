@@ -1,4 +1,4 @@
-"""Which operators does a generated kernel's name tell, and what is a group of operators called?
+"""Which operators does a generated kernel's name tell, and what are groups of operators and kernels called?
 
 triton_per_fused__to_copy_add_mean_mul_pow_rsqrt_4      a reduction of six operators, the fifth of its graph
 graph_0_cpp_fused_add_mul_sigmoid_0                     Inductor's C++, as the profiler names it
@@ -22,6 +22,8 @@ _PARTS = (
 )
 """Operators that together mean something, and its name."""
 _SHOWN_OPERATORS = 4
+_WRAPPERS = frozenset({"Kernel", "Kernel2", "kernel", "device_kernel"})
+"""Templates whose argument tells the kernel."""
 
 
 def generated_words(kernel_name: str) -> str | None:
@@ -52,3 +54,13 @@ def group_title(operators: Sequence[str]) -> str:
     distinct = list(dict.fromkeys(operators))
     rest = len(distinct) - _SHOWN_OPERATORS
     return ", ".join(distinct[:_SHOWN_OPERATORS]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def kernel_label(name: str) -> str:
+    """A kernel's own name without what surrounds it: `vectorized_elementwise_kernel` of a templated declaration."""
+    bare = name.replace("(anonymous namespace)::", "").removeprefix("void ")
+    outer, _, inside = bare.partition("<")
+    label = re.split(r"[(,>]", outer)[0].strip().rpartition("::")[2]
+    if label in _WRAPPERS and inside:
+        return kernel_label(inside)
+    return label or name

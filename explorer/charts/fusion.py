@@ -1,118 +1,18 @@
-"""What flowed into which kernel? Ribbons from source lines and operators to kernels, and tensors written and read."""
+"""What went through memory, and how near to the limit? Tensors written and read, and groups against the bandwidth."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import plotly.graph_objects as go
 
-from explorer.charts.theme import CHARACTER_PX, FONT, Theme, styled
+from explorer.charts.theme import CHARACTER_PX, Theme, styled
 from explorer.units import shortened
 
-_LABEL_LIMIT = 34
-_NODE_PX = 27
-_LEAST_PX = 170
-_FILLED_RATIO = 0.62
-"""Of the height, what the nodes of the fullest column take; the rest is the space between them."""
 _TILE_PX = 34
 _LEFT_PX = 250
-
-
-@dataclass(frozen=True)
-class Node:
-    """One stop of the ribbons: `column` counts from the left; `family` is its colour, empty for a quiet one."""
-
-    label: str
-    column: int
-    family: str = ""
-    hover: str = ""
-
-
-@dataclass(frozen=True)
-class Ribbon:
-    """A ribbon between two nodes, by their places in the list; `weight` is its width (time, or 1)."""
-
-    source: int
-    target: int
-    weight: float
-    hover: str = ""
-
-
-def ribbons(nodes: Sequence[Node], links: Sequence[Ribbon], titles: Sequence[str], theme: Theme) -> go.Figure:
-    """A picture of at least two columns with a title over each; widths are to one scale."""
-    last = max(len(titles) - 1, 1)
-    colours = [theme.colour(node.family) if node.family else theme.host for node in nodes]
-    figure = go.Figure(
-        go.Sankey(
-            arrangement="snap",
-            node={
-                "label": [shortened(node.label, _LABEL_LIMIT) for node in nodes],
-                "customdata": [_plain(node.hover or node.label) for node in nodes],
-                "hovertemplate": "%{customdata}<extra></extra>",
-                "color": colours,
-                "x": [min(max(node.column / last, 0.001), 0.999) for node in nodes],
-                "y": _heights(nodes, links),
-                "pad": 6,
-                "thickness": 14,
-                "line": {"width": 0},
-            },
-            link={
-                "source": [link.source for link in links],
-                "target": [link.target for link in links],
-                "value": [link.weight for link in links],
-                "customdata": [_plain(link.hover) for link in links],
-                "hovertemplate": "%{customdata}<extra></extra>",
-                "color": [_faint(colours[link.source]) for link in links],
-            },
-            textfont={"family": FONT, "size": 12, "color": theme.ink},
-        )
-    )
-    widest = max((sum(node.column == column for node in nodes) for column in range(len(titles))), default=1)
-    styled(figure, theme, max(_LEAST_PX, _NODE_PX * widest) + 40)
-    figure.update_layout(margin={"l": 4, "r": 4, "t": 30, "b": 8})
-    for column, title in enumerate(titles):
-        figure.add_annotation(
-            text=title,
-            x=column / last,
-            y=1,
-            yshift=22,
-            xref="paper",
-            yref="paper",
-            xanchor="left" if column == 0 else "right" if column == last else "center",
-            showarrow=False,
-            font={"color": theme.muted, "size": 12},
-        )
-    return figure
-
-
-def _heights(nodes: Sequence[Node], links: Sequence[Ribbon]) -> list[float]:
-    """The middle of each node from the top: in order inside its column, every column over the whole height."""
-    sizes = [
-        max(
-            sum(link.weight for link in links if link.source == place),
-            sum(link.weight for link in links if link.target == place),
-        )
-        for place in range(len(nodes))
-    ]
-    counts = Counter(node.column for node in nodes)
-    totals = {
-        column: sum(s for node, s in zip(nodes, sizes, strict=True) if node.column == column) for column in counts
-    }
-    scale = _FILLED_RATIO / (max(totals.values(), default=1.0) or 1.0)
-    space = {column: (1 - totals[column] * scale) / counts[column] for column in counts}
-    heights, used = [], dict.fromkeys(counts, 0.0)
-    for node, size in zip(nodes, sizes, strict=True):
-        heights.append(min(max(used[node.column] + (size * scale + space[node.column]) / 2, 0.001), 0.999))
-        used[node.column] += size * scale + space[node.column]
-    return heights
-
-
-def _faint(colour: str) -> str:
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    return f"rgba({red},{green},{blue},0.32)"
 
 
 @dataclass(frozen=True)

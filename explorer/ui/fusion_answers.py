@@ -8,10 +8,16 @@ from pathlib import Path
 import streamlit as st
 
 from explorer.analysis.fusion import Fusion, fusion
+from explorer.analysis.fusion_code import with_code
+from explorer.analysis.fusion_gallery import gallery_groups
+from explorer.analysis.fusion_gallery_map import gallery_map, ran_kernels
 from explorer.analysis.fusion_kernels import StepKernels, step_kernels
+from explorer.analysis.fusion_map import FusionMap
 from explorer.errors import TraceError
 from explorer.facts import Facts
-from explorer.gallery_results import GalleryResults, results_from_json
+from explorer.gallery_results import ExpressionResult, GalleryResults, results_from_json
+from explorer.generated_code import GeneratedCode
+from explorer.ingest import open_trace
 from explorer.recording import Recording
 from explorer.trace import Trace
 from explorer.ui.answers import trace_of
@@ -23,13 +29,14 @@ _LIMIT = 24
 
 @dataclass(frozen=True)
 class Pair:
-    """Two sources put in order: `eager` ran fewer generated kernels than `compiled`."""
+    """Two sources put in order: `eager` ran fewer generated kernels than `compiled`, whose `code` may be recorded."""
 
     eager: Source
     compiled: Source
     answer: Fusion
     ceiling_bytes_per_s: float | None
     is_swapped: bool
+    code: GeneratedCode | None
 
     @property
     def is_compiled(self) -> bool:
@@ -39,14 +46,15 @@ class Pair:
 
 
 def open_pair(a: Source, b: Source) -> Pair:
-    """The answer about two sources; raises TraceError where one has no trace or no work."""
+    """The answer about two sources; raises TraceError where one has no trace or no work, RecordingError for damage."""
     step_a, step_b = _step_of(a), _step_of(b)
     is_swapped = step_a.generated_count > step_b.generated_count
     eager, compiled = (b, a) if is_swapped else (a, b)
     steps = (step_b, step_a) if is_swapped else (step_a, step_b)
     ceiling = _ceiling(eager.facts) or _ceiling(compiled.facts)
-    answer = _fusion(f"{eager.stamp} {compiled.stamp}", ceiling, *steps)
-    return Pair(eager, compiled, answer, ceiling, is_swapped)
+    code = _code(str(compiled.folder), compiled.stamp)
+    answer = _fusion(f"{eager.stamp} {compiled.stamp}", ceiling, code, *steps)
+    return Pair(eager, compiled, answer, ceiling, is_swapped, code)
 
 
 def _step_of(source: Source) -> StepKernels:
@@ -76,6 +84,28 @@ def open_gallery(source: ExperimentSource) -> OpenGallery:
     return OpenGallery(source, facts, results)
 
 
+def expression_map(gallery: OpenGallery, result: ExpressionResult) -> FusionMap:
+    """How one expression of the gallery flows into its kernels."""
+    return _expression_map(str(gallery.source.folder), gallery.source.stamp, result.name, result)
+
+
+@st.cache_resource(show_spinner=False, max_entries=_LIMIT)
+def _expression_map(folder: str, stamp: str, name: str, _result: ExpressionResult) -> FusionMap:
+    path = Recording(Path(folder)).trace_path
+    ran = (
+        [ran_kernels(_gallery_trace(str(path), stamp), name, side) for side in ("eager", "compiled")]
+        if (path.is_file())
+        else [[], []]
+    )
+    return gallery_map(_result, gallery_groups(_result), *ran)
+
+
+@st.cache_resource(show_spinner=False, max_entries=_LIMIT)
+def _gallery_trace(path: str, stamp: str) -> Trace:
+    del stamp
+    return open_trace(Path(path))
+
+
 @st.cache_resource(show_spinner=False, max_entries=_LIMIT)
 def _step(stamp: str, _trace: Trace) -> StepKernels | None:
     del stamp  # only part of the cache's key
@@ -83,9 +113,17 @@ def _step(stamp: str, _trace: Trace) -> StepKernels | None:
 
 
 @st.cache_resource(show_spinner="Matching kernels", max_entries=_LIMIT)
-def _fusion(stamp: str, ceiling: float | None, _eager: StepKernels, _compiled: StepKernels) -> Fusion:
+def _fusion(
+    stamp: str, ceiling: float | None, _code: GeneratedCode | None, _eager: StepKernels, _compiled: StepKernels
+) -> Fusion:
     del stamp
-    return fusion(_eager, _compiled, ceiling)
+    return fusion(_eager, with_code(_compiled, _code) if _code else _compiled, ceiling)
+
+
+@st.cache_resource(show_spinner=False, max_entries=_LIMIT)
+def _code(folder: str, stamp: str) -> GeneratedCode | None:
+    del stamp
+    return Recording(Path(folder)).generated_code()
 
 
 @st.cache_resource(show_spinner=False, max_entries=_LIMIT)

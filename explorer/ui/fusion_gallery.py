@@ -5,17 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.analysis.fusion_gallery import gallery_groups, gallery_headline, gallery_report
-from explorer.charts.fusion import ribbons, traffic_tiles
+from explorer.charts.fusion import traffic_tiles
+from explorer.charts.ribbons import ribbons
 from explorer.gallery_results import ExpressionResult
 from explorer.report import Report
 from explorer.ui import pieces
-from explorer.ui.copying import copy_text
-from explorer.ui.figures import draw_figure
-from explorer.ui.fusion_answers import OpenGallery
-from explorer.ui.fusion_pictures import GALLERY_COLUMNS, gallery_ribbons, traffic_rows
+from explorer.ui.figures import built, draw_figure
+from explorer.ui.fusion_answers import OpenGallery, expression_map
+from explorer.ui.fusion_code import CODE_PX, draw_kernel_code, draw_source
+from explorer.ui.fusion_pictures import map_ribbons, traffic_rows
 from explorer.units import exact, text
-
-_CODE_PX = 420
 
 
 def draw_expression(gallery: OpenGallery) -> None:
@@ -35,10 +34,8 @@ def draw_expression(gallery: OpenGallery) -> None:
     theme = pieces.current_theme()
     if result.computing_operators:
         pieces.part_title("From source to kernels", "by Inductor's own provenance: certain")
-        nodes, links = gallery_ribbons(result, groups)
-        draw_figure(
-            ribbons(nodes, links, GALLERY_COLUMNS, theme), key="fusion_ribbons", alt=gallery_headline(result, report)
-        )
+        drawn = map_ribbons(expression_map(gallery, result))
+        draw_figure(built(ribbons, *drawn, theme), key="fusion_ribbons", alt=gallery_headline(result, report))
     _draw_code(result)
     if result.computing_operators:
         pieces.part_title("Through memory", "each operator reads (R) and writes (W) whole tensors; t are temporaries")
@@ -75,7 +72,7 @@ def _draw_code(result: ExpressionResult) -> None:
     left, right = st.columns(2)
     with left:
         pieces.part_title("Source", result.place)
-        st.code(result.source, language="python", line_numbers=True, height=_CODE_PX)
+        st.code(result.source, language="python", line_numbers=True, height=CODE_PX)
     with right:
         generated = {f"{place + 1} · {kernel.name}": kernel for place, kernel in enumerate(result.kernels)}
         whole = "whole output"
@@ -86,11 +83,7 @@ def _draw_code(result: ExpressionResult) -> None:
         picked = st.selectbox(
             "Kernel", [*generated, whole], key=f"fusion_kernel_{result.name}", label_visibility="collapsed"
         )
-        code = generated[picked].code if picked in generated else "\n\n".join(result.generated_code)
-        language = "cpp" if "cpp_" in picked else "python"
-        st.code(code, language=language, line_numbers=True, height=_CODE_PX - 88)
-        with st.container(horizontal=True, gap="small"):
-            copy_text("Copy code", code, key="fusion_copy")
-            st.download_button(
-                "Download", code, f"{result.name}.{language[:3].replace('pyt', 'py')}", key="fusion_file"
-            )
+        if picked in generated:
+            draw_kernel_code(generated[picked].code, generated[picked].name, key="fusion")
+        else:
+            draw_source("\n\n".join(result.generated_code), "python", result.name, key="fusion")

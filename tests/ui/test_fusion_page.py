@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.analysis.fusion_kernels import step_kernels
 from explorer.facts import Facts, facts_to_json
 from explorer.gallery_results import (
     ExpressionResult,
@@ -19,7 +22,16 @@ from explorer.gallery_results import (
     results_to_json,
 )
 from explorer.gallery_settings import EXPRESSION_TITLES, GallerySettings
-from explorer.recording import FACTS_FILE, RESULTS_FILE, Recording, create_recording, write_json
+from explorer.generated_code import (
+    GeneratedCode,
+    KernelCall,
+    KernelText,
+    OperatorSource,
+    SourceLine,
+    code_to_json,
+)
+from explorer.ingest import read_trace
+from explorer.recording import CODE_FILE, FACTS_FILE, RESULTS_FILE, Recording, create_recording, write_json
 from tests.ui.test_compare_page import figures_of, html_of
 
 OpenPage = Callable[..., AppTest]
@@ -67,7 +79,49 @@ def test_the_bundled_pair_reconciles_on_the_page(bundled: Path, open_page: OpenP
     assert "residual + RMSNorm" in page
     assert "28 layers" in page
     assert "change of the step" in page
-    assert len(figures_of(app)) == 2
+    assert len(figures_of(app)) == 3  # a layer, what is outside of layers, and the roof
+
+
+def test_generated_code_that_was_not_recorded_says_how_to_record_it(bundled: Path, open_page: OpenPage) -> None:
+    (bundled / "samples" / "h200-compile" / CODE_FILE).unlink(missing_ok=True)
+    page = html_of(open_page("fusion", a="sample:h200-eager", b="sample:h200-compile"))
+    assert "explorer run --mode compile --out" in page
+    assert "by name" in page
+
+
+def _write_code(folder: Path) -> None:
+    """Code of the generated kernels of the bundled compiled step, as a recording would hold it."""
+    step = step_kernels(read_trace(folder / "trace.json.gz"))
+    assert step is not None
+    generated = {kernel.name: kernel for kernel in step.kernels if kernel.words is not None}
+    texts = [
+        KernelText(
+            name=name,
+            traced_name=name,
+            graph_index=0,
+            code=f"{name} = async_compile.triton('{name}', '''\nimport triton  # {name}\n''', device_str='cuda')",
+        )
+        for name in generated
+    ]
+    calls = [
+        KernelCall(name=name, graph_index=0, uses=[OperatorSource(operator="aten::silu", line_index=0)])
+        for name in generated
+    ]
+    lines = [SourceLine(file="explorer/engine/model.py", line=140, function="forward", text="silu(gate) * up")]
+    code = GeneratedCode(kernels=texts, calls=calls, lines=lines, graphs=["def call(args): ..."])
+    (folder / CODE_FILE).write_bytes(gzip.compress(json.dumps(code_to_json(code)).encode()))
+
+
+def test_generated_code_stands_beside_its_eager_kernels_and_lines(bundled: Path, open_page: OpenPage) -> None:
+    _write_code(bundled / "samples" / "h200-compile")
+    app = open_page("fusion", a="sample:h200-eager", b="sample:h200-compile")
+    groups = app.selectbox(key="fusion_code_group")
+    app.selectbox(key="fusion_code_group").set_value(next(one for one in groups.options if "SwiGLU" in one)).run()
+    assert not app.exception
+    source, generated = [one.value for one in app.code]
+    assert "# model.py:140: silu" in source
+    assert generated.startswith("import triton  # triton_poi_fused")
+    assert "2 kernels where the compiled side has 1" in html_of(app)
 
 
 def test_a_swapped_pair_is_put_in_order(bundled: Path, open_page: OpenPage) -> None:
@@ -93,6 +147,8 @@ def test_a_gallery_shows_source_and_generated_code(pair: Path, open_page: OpenPa
     assert any("torch.sigmoid(x * y)" in code for code in codes)
     assert any("tl.sigmoid(tmp2)" in code for code in codes)
     assert len(figures_of(app)) == 2
+    app.selectbox(key="fusion_kernel_sigmoid_chain").set_value("whole output").run()
+    assert "def call(args): ..." in [one.value for one in app.code]
 
 
 def test_the_bundled_gallery_opens_without_a_gpu(traces: Path, open_page: OpenPage) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.analysis.fusion import headline
-from explorer.charts.fusion import bandwidth_roof, ribbons
+from explorer.analysis.fusion_map import model_map
+from explorer.charts.fusion import bandwidth_roof
+from explorer.charts.ribbons import ribbons
 from explorer.errors import ExplorerError
 from explorer.ui import pieces
 from explorer.ui.experiment_sources import experiment_sources, find_experiment
-from explorer.ui.figures import draw_figure
+from explorer.ui.figures import built, draw_figure
 from explorer.ui.fusion_answers import Pair, open_gallery, open_pair
+from explorer.ui.fusion_code import draw_code
 from explorer.ui.fusion_gallery import draw_expression
 from explorer.ui.fusion_measure import draw_measure
-from explorer.ui.fusion_pictures import MODEL_COLUMNS, layer_groups, model_ribbons, roof_points
+from explorer.ui.fusion_pictures import layer_groups, map_ribbons, match_legend, roof_points
 from explorer.ui.fusion_tables import draw_ledger, fusion_cards, pair_line
 from explorer.ui.selection import choose, chosen, write_address
 from explorer.ui.sources import Source, all_sources
@@ -61,6 +64,7 @@ def _show_pair() -> None:
     _offer_bundled(selection.a, selection.b)
     pieces.cards(fusion_cards(report))
     _draw_map(pair)
+    draw_code(pair)
     pieces.part_title("Ledger", report.window)
     draw_ledger(pair.answer)
     for note in report.notes:
@@ -89,11 +93,19 @@ def _choose_bundled() -> None:
 def _draw_map(pair: Pair) -> None:
     layer = layer_groups(pair.answer.folded)
     repeats = max((len(one.members) for one in layer), default=1)
-    note = f"the middle one of {repeats} folded into it" if repeats > 2 else "in the order of the step"
-    pieces.part_title("One layer: which kernels became which" if repeats > 2 else "Which kernels became which", note)
-    nodes, links = model_ribbons(layer)
-    figure = ribbons(nodes, links, MODEL_COLUMNS, pieces.current_theme())
+    folded = repeats > 2
+    pieces.part_title(
+        "One layer: which kernels became which" if folded else "Which kernels became which",
+        f"{repeats} layers folded into it: means, with their spread on hover" if folded else "in the order of the step",
+    )
+    st.html(match_legend())
+    figure = built(ribbons, *map_ribbons(model_map(layer)), pieces.current_theme())
     draw_figure(figure, key="fusion_map", alt=headline(pair.answer.report))
+    outside = [one for one in pair.answer.folded if one not in layer]
+    if outside:
+        with st.expander("Outside the layers: embedding, last norm, logits", key="fusion_outside"):
+            figure = built(ribbons, *map_ribbons(model_map(outside)), pieces.current_theme())
+            draw_figure(figure, key="fusion_outside_map", alt="Kernels outside the layers, eager and compiled.")
 
 
 def _draw_roof(pair: Pair) -> None:
