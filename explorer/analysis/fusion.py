@@ -28,6 +28,8 @@ _NO_BYTES = (
 )
 _SAME_RATIO = 0.02
 """A change smaller than this of one step's kernel is within what a clock change does; nobody repeated it."""
+_SAME_WORK_RATIO = 0.5
+"""Where less of either side's kernel time has a counterpart, the steps' difference says nothing about fusion."""
 _NS_PER_S = 1e9
 
 
@@ -119,9 +121,16 @@ def fusion(eager: StepKernels, compiled: StepKernels, ceiling_bytes_per_s: float
 
 
 def headline(report: Report) -> str:
-    """`1,729 kernels became 437: ...`, the finding in one sentence with numbers."""
+    """`1,729 kernels became 437: ...`, the finding in one sentence with numbers, or that the two are not comparable."""
     before, after = report.value("kernels_a_count"), report.value("kernels_b_count")
     step, groups, gaps = (report.value(key) or 0 for key in ("step_change_ns", "groups_change_ns", "gaps_change_ns"))
+    matched = [report.value(f"matched_{side}_ratio") or 0 for side in ("a", "b")]
+    if min(matched) < _SAME_WORK_RATIO:
+        return (
+            f"{text(before, 'count')} kernels against {text(after, 'count')}, and of their time only "
+            f"{text(matched[0], 'ratio')} and {text(matched[1], 'ratio')} have a counterpart: "
+            "these are not the same work."
+        )
     counts = f"{text(before, 'count')} kernels became {text(after, 'count')}"
     if step >= 0:
         return f"{counts}, and the step is {text(step, 'ns')} longer: kernels {_signed(groups)}, gaps {_signed(gaps)}."

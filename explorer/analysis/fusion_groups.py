@@ -4,9 +4,9 @@
     compiled    f0    | MM |     f1      | MM         are the same on both sides, in the same order, and what lies
                                                       between two of them on one side lies there on the other
 
-A stretch that is empty on one side only (its work was moved over a product that does not need it) joins the neighbour
-whose operators its names share. What shares none with any stays unmatched. Where the generated code was recorded, the
-compiler's own list of operators decides whether a match is certain.
+A stretch that is empty on one side, or whose compiled kernels do not account for its eager ones (work was moved over a
+product that does not need it), joins the neighbour whose operators its names share. What shares none stays unmatched.
+Where the generated code was recorded, the compiler's own list of operators decides whether a match is certain.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Literal
 
 from explorer.analysis.fusion_kernels import Kernel
-from explorer.analysis.fusion_names import group_title, is_named
+from explorer.analysis.fusion_names import group_title, is_named, kernel_label
 from explorer.units import shortened
 
 Match = Literal["certain", "by_name", "unmatched"]
@@ -160,22 +160,34 @@ def _flat(units: Sequence[_Unit]) -> list[Kernel]:
 
 
 def _settle(stretches: list[_Stretch]) -> None:
-    """Joins each lopsided stretch to the nearest one before or after it that shares most operators, the later first."""
+    """Joins each stretch that is not accounted for to the nearest one that shares most operators, the later first."""
     between = [one for one in stretches if not one.is_anchor]
     for place, one in enumerate(between):
-        if not one.is_lopsided:
+        if not (one.is_lopsided or _is_weak(one)):
             continue
         after = next((other for other in between[place + 1 :] if other.eager or other.compiled), None)
         before = next((other for other in reversed(between[:place]) if other.eager or other.compiled), None)
         ahead, behind = _shared_operators(one, after), _shared_operators(one, before)
-        if after is not None and ahead and ahead >= behind:
+        if after is not None and ahead and ahead >= behind and not _would_weaken(one, after):
             after.eager[:0], after.compiled[:0] = one.eager, one.compiled
-        elif before is not None and behind:
+        elif before is not None and behind and not _would_weaken(before, one):
             before.eager += one.eager
             before.compiled += one.compiled
         else:
             continue
         one.eager, one.compiled = [], []
+
+
+def _is_weak(one: _Stretch) -> bool:
+    """Both sides have kernels, and those of the compiled side do not account for the eager side's."""
+    return bool(one.eager and one.compiled) and _group(one).match == "unmatched"
+
+
+def _would_weaken(first: _Stretch, second: _Stretch) -> bool:
+    """Two stretches with kernels on both sides stay apart unless they match as one."""
+    if first.is_lopsided or second.is_lopsided:
+        return False
+    return _is_weak(_Stretch([*first.eager, *second.eager], [*first.compiled, *second.compiled]))
 
 
 def _shared_operators(one: _Stretch, other: _Stretch | None) -> int:
@@ -204,8 +216,10 @@ def _group(one: _Stretch) -> Group:
 
 def _outer_words(kernels: Sequence[Kernel]) -> list[str]:
     """For titles: the operator that launched each kernel, with embedding and the like seen through."""
-    return ["embedding" if "embedding" in kernel.operators else shortened(kernel.word) for kernel in kernels]
+    return [
+        "embedding" if "embedding" in kernel.operators else shortened(kernel_label(kernel.word)) for kernel in kernels
+    ]
 
 
 def _compiled_title(kernels: Sequence[Kernel]) -> str:
-    return ", ".join(dict.fromkeys(shortened(kernel.words or kernel.name) for kernel in kernels))
+    return ", ".join(dict.fromkeys(shortened(kernel.words or kernel_label(kernel.name)) for kernel in kernels))

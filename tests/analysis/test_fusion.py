@@ -203,3 +203,15 @@ def test_upload_without_an_eager_twin_is_unmatched_and_says_what_is_not_recorded
     assert set(ledger.loc[ledger["match"] == "unmatched", "verdict"]) == {"not compared"}
     assert any("record_shapes" in note for note in report.notes)
     assert report.value("remainder_ns") == 0
+    assert headline(report).endswith("these are not the same work.")
+
+
+@needs_shared
+def test_rotary_that_moved_over_a_product_is_found_with_the_norm_that_it_joined(read: Read) -> None:
+    traces = SHARED / "traces"
+    report = _report(read, *(traces / f"h200_qwen3-0.6b_{side}_b1.json.gz" for side in ("eager", "compile")))
+    matched = [report.value(f"matched_{side}_ratio") for side in ("a", "b")]
+    assert min(share or 0 for share in matched) >= 0.95
+    ledger = report.table("ledger")
+    (joined,) = ledger[ledger["group"] == "RMSNorm + rotary + cache write + mask"].to_dict("records")
+    assert (joined["kernels_a_count"], joined["kernels_b_count"]) == (42 * 23, 42 * 2)

@@ -32,6 +32,8 @@ from explorer.generated_code import (
 )
 from explorer.ingest import read_trace
 from explorer.recording import CODE_FILE, FACTS_FILE, RESULTS_FILE, Recording, create_recording, write_json
+from explorer.ui.sources import add_upload
+from tests.shared import SHARED, needs_shared
 from tests.ui.test_compare_page import figures_of, html_of
 
 OpenPage = Callable[..., AppTest]
@@ -122,6 +124,32 @@ def test_generated_code_stands_beside_its_eager_kernels_and_lines(bundled: Path,
     assert "# model.py:140: silu" in source
     assert generated.startswith("import triton  # triton_poi_fused")
     assert "2 kernels where the compiled side has 1" in html_of(app)
+
+
+@needs_shared
+def test_a_slower_fusion_is_shown_as_slower_with_what_is_not_recorded(traces: Path, open_page: OpenPage) -> None:
+    case = SHARED / "cases" / "32-fusion-before-after"
+    ids = [add_upload(name, (case / name).read_bytes()) for name in ("eager.json", "compiled.json")]
+    app = open_page("fusion", a=ids[0], b=ids[1])
+    page = html_of(app)
+    assert "7 kernels became 4." in page
+    assert "leaves out 3 kernels that ran while something compiled" in page
+    assert "Slower than before: residual + LayerNorm." in page
+    assert "Moved bytes of some groups are not recorded" in page
+    assert "Record with record_shapes=True" in page
+    assert "explorer run --mode compile --out" in page
+
+
+@needs_shared
+def test_a_compiled_upload_without_its_eager_twin_is_said_to_be_other_work(traces: Path, open_page: OpenPage) -> None:
+    names = ("mi300_qwen1.5-0.5b_eager.json.gz", "mi300_torch_compile_triton.json.gz")
+    ids = [add_upload(name, (SHARED / "traces" / name).read_bytes()) for name in names]
+    app = open_page("fusion", a=ids[1], b=ids[0])
+    page = html_of(app)
+    assert "these are not the same work" in page
+    assert "B is the eager side here." in page
+    assert "unmatched" in page
+    assert figures_of(app)
 
 
 def test_a_swapped_pair_is_put_in_order(bundled: Path, open_page: OpenPage) -> None:
