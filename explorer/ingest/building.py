@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import compress, repeat
+from operator import eq
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Raw
 
 from explorer.ingest.categories import FIRST_WORK_KIND, kind_of_category, kind_without_category
-from explorer.ingest.columns import Document, DroppedWork, HostEvents, WorkEvents
-from explorer.ingest.events import NOTHING, Arguments, Event, Label
+from explorer.ingest.columns import NO_WORD, Document, DroppedWork, HostEvents, WorkEvents
+from explorer.ingest.events import NOTHING, Arguments, Event, Label, Phased
 from explorer.ingest.repair import Notes
+from explorer.ingest.timed import Timed, each
 from explorer.ingest.tokens import (
     ChangedCodes,
     WordCodes,
-    all_exact,
     codes_column,
     floats_column,
     ids_column,
@@ -28,7 +30,7 @@ from explorer.ingest.tokens import (
     sizes,
     sizes_column,
     stream,
-    ticks_column,
+    ticks,
 )
 from explorer.ingest.words import shown
 
@@ -76,96 +78,108 @@ class DocumentBuilder:
     _works: list[_Columns] = field(default_factory=list)
     _kinds: dict[str | None, int] = field(default_factory=lambda: _Kinds({None: _UNTOLD}))
 
-    def add(self, events: Sequence[Event], buffer: bytes, offset: int) -> bool:
+    def add(self, events: Sequence[Event | Phased], buffer: bytes, offset: int) -> bool:
         """Adds a batch; `buffer` is the text that it was decoded from, standing at `offset` in the whole.
 
         False, and nothing is added, when a time became a float that is not the one its digits say.
         """
-        kinds = [self._kinds[event.cat] for event in events]
-        told = [(event, kind) for event, kind in zip(events, kinds, strict=True) if event.ph == "X" and kind != _NONE]
-        complete = [(event, self._kind_without(event)) if kind == _UNTOLD else (event, kind) for event, kind in told]
-        hosts = [one for one in complete if 0 <= one[1] < FIRST_WORK_KIND]
-        works = [one for one in complete if one[1] >= FIRST_WORK_KIND]
-        if not all_exact([event for event, _ in hosts]) or not all_exact([event for event, _ in works]):
+        phases, categories = each("ph", events), each("cat", events)
+        is_complete = list(map(eq, phases, repeat("X")))
+        complete = cast("list[Event]", list(compress(events, is_complete)))
+        kinds = np.fromiter(map(self._kinds.__getitem__, compress(categories, is_complete)), np.int8, len(complete))
+        for place in np.flatnonzero(kinds == _UNTOLD).tolist():
+            kinds[place] = self._kind_without(complete[place])
+        hosts = Timed.of(complete, kinds, (kinds >= 0) & (kinds < FIRST_WORK_KIND))
+        works = Timed.of(complete, kinds, kinds >= FIRST_WORK_KIND)
+        if not hosts.are_exact() or not works.are_exact():
             return False
         self._codes.words.buffer, self._codes.words.offset = buffer, offset
-        self.counts.update([event.cat if event.cat is not None else f"ph:{event.ph}" for event in events])
-        for event in [event for event in events if event.ph in _RARE_PHASES]:
-            if event.ph == "M":
-                self.add_metadata(event)
-            else:
-                self.notes.add("begin_end", None)
-        if hosts:
-            self._hosts.append(self._host_columns([event for event, _ in hosts], [kind for _, kind in hosts]))
-        if works:
-            self._works.append(self._work_columns([event for event, _ in works], [kind for _, kind in works]))
+        self._count(events, phases, categories)
+        if hosts.events:
+            self._hosts.append(self._host_columns(hosts))
+        if works.events:
+            self._works.append(self._work_columns(works))
         return True
+
+    def _count(self, events: Sequence[Event | Phased], phases: list[str | None], categories: list[str | None]) -> None:
+        """Counts the events by category, and takes those that are neither work nor the host's."""
+        counts = Counter(categories)
+        if counts.pop(None, 0):
+            pairs = zip(phases, categories, strict=True)
+            self.counts.update(f"ph:{phase}" for phase, category in pairs if category is None)
+        self.counts.update(cast("Counter[str]", counts))
+        if not _RARE_PHASES.isdisjoint(phases):
+            for event, phase in zip(events, phases, strict=True):
+                if phase == "M":
+                    self.add_metadata(cast("Event", event))
+                elif phase in _RARE_PHASES:
+                    self.notes.add("begin_end", None)
 
     def _kind_without(self, event: Event) -> int:
         kind = kind_without_category(label(event.pid))
         return _NONE if kind is None else kind
 
-    def _timed(self, events: list[Event], kinds: list[int]) -> tuple[list[Event], _Columns]:
+    def _usable(self, timed: Timed) -> tuple[list[Event], _Columns]:
         """Events with a usable time, and their kinds, starts and ends; the others are dropped and noted."""
-        starts = ticks_column([event.ts for event in events])
-        durations = ticks_column([event.dur for event in events])
-        usable = [
-            start is not None and duration is not None and duration >= 0
-            for start, duration in zip(starts, durations, strict=True)
-        ]
-        if not all(usable):
-            for place in [place for place, is_usable in enumerate(usable) if not is_usable]:
-                self._drop(events[place], kinds[place], starts[place], durations[place])
-            kept = [place for place, is_usable in enumerate(usable) if is_usable]
-            events, kinds = [events[place] for place in kept], [kinds[place] for place in kept]
-            starts, durations = [starts[place] for place in kept], [durations[place] for place in kept]
-        start_ns = np.array(starts, np.int64)
-        return events, {
-            "kind": np.array(kinds, np.uint8),
-            "start_ns": start_ns,
-            "end_ns": start_ns + np.array(durations, np.int64),
-        }
+        events, kinds = timed.events, timed.kinds
+        start_ns, duration_ns = timed.start_ns, timed.duration_ns
+        if start_ns is None or duration_ns is None or (duration_ns < 0).any():
+            starts, durations = list(map(ticks, timed.starts)), list(map(ticks, timed.durations))
+            kept = []
+            for place, (start, duration) in enumerate(zip(starts, durations, strict=True)):
+                if start is None or duration is None or duration < 0:
+                    self._drop(events[place], int(kinds[place]), start, duration)
+                else:
+                    kept.append(place)
+            events, kinds = [events[place] for place in kept], kinds[kept]
+            start_ns, duration_ns = (
+                np.array([column[place] for place in kept], np.int64) for column in (starts, durations)
+            )
+        return events, {"kind": kinds.astype(np.uint8), "start_ns": start_ns, "end_ns": start_ns + duration_ns}
 
     def _common(self, events: list[Event], arguments: list[Arguments]) -> _Columns:
         codes, words = self._codes, self._codes.words
-        external = [one.external_id if one.external_id is not None else one.external_id_2021 for one in arguments]
+        external = each("external_id", arguments)
+        if None in external:
+            older = each("external_id_2021", arguments)
+            external = [two if one is None else one for one, two in zip(external, older, strict=True)]
         return {
-            "name": codes_column(codes.names, [event.name for event in events]),
-            "process": codes_column(codes.labels, [event.pid for event in events]),
-            "correlation": ids_column([one.correlation for one in arguments], words),
+            "name": codes_column(codes.names, each("name", events)),
+            "process": codes_column(codes.labels, each("pid", events)),
+            "correlation": ids_column(each("correlation", arguments), words),
             "external_id": ids_column(external, words),
         }
 
-    def _host_columns(self, events: list[Event], kinds: list[int]) -> _Columns:
-        events, columns = self._timed(events, kinds)
-        arguments = [event.args or _NO_ARGUMENTS for event in events]
+    def _host_columns(self, timed: Timed) -> _Columns:
+        events, columns = self._usable(timed)
+        arguments = _arguments(events)
         codes = self._codes
         return {
             **columns,
             **self._common(events, arguments),
-            "thread": codes_column(codes.labels, [event.tid for event in events]),
-            "input_dims": _raw_column(codes.raw, [one.input_dims for one in arguments]),
-            "input_strides": _raw_column(codes.raw, [one.input_strides for one in arguments]),
-            "input_types": _raw_column(codes.raw, [one.input_types for one in arguments]),
-            "kernel_file": codes_column(codes.words, [one.kernel_file for one in arguments]),
+            "thread": codes_column(codes.labels, each("tid", events)),
+            "input_dims": _raw_column(codes.raw, each("input_dims", arguments)),
+            "input_strides": _raw_column(codes.raw, each("input_strides", arguments)),
+            "input_types": _raw_column(codes.raw, each("input_types", arguments)),
+            "kernel_file": codes_column(codes.words, each("kernel_file", arguments)),
         }
 
-    def _work_columns(self, events: list[Event], kinds: list[int]) -> _Columns:
-        events, columns = self._timed(events, kinds)
-        arguments = [event.args or _NO_ARGUMENTS for event in events]
+    def _work_columns(self, timed: Timed) -> _Columns:
+        events, columns = self._usable(timed)
+        arguments = _arguments(events)
         codes = self._codes
         return {
             **columns,
             **self._common(events, arguments),
             "device": codes_column(codes.labels, list(map(_device, events, arguments))),
             "stream": codes_column(codes.streams, list(map(_stream, events, arguments))),
-            "grid": _raw_column(codes.sizes, [one.grid for one in arguments]),
-            "block": _raw_column(codes.sizes, [one.block for one in arguments]),
-            "communicator": _raw_column(codes.raw, [one.communicator for one in arguments]),
-            "registers_per_thread": sizes_column([one.registers for one in arguments]),
-            "shared_memory_bytes": sizes_column([one.shared_memory for one in arguments]),
-            "copied_bytes": sizes_column([one.copied_bytes for one in arguments]),
-            "occupancy_percent": floats_column([one.occupancy for one in arguments]),
+            "grid": _raw_column(codes.sizes, each("grid", arguments)),
+            "block": _raw_column(codes.sizes, each("block", arguments)),
+            "communicator": _raw_column(codes.raw, each("communicator", arguments)),
+            "registers_per_thread": sizes_column(each("registers", arguments)),
+            "shared_memory_bytes": sizes_column(each("shared_memory", arguments)),
+            "copied_bytes": sizes_column(each("copied_bytes", arguments)),
+            "occupancy_percent": floats_column(each("occupancy", arguments)),
         }
 
     def _drop(self, event: Event, kind: int, start: int | None, duration: int | None) -> None:
@@ -191,8 +205,9 @@ class DocumentBuilder:
 
     def document(self, head: Mapping[str, Any]) -> Document:
         """Everything collected, as columns."""
-        self._hosts = self._hosts or [self._host_columns([], [])]
-        self._works = self._works or [self._work_columns([], [])]
+        nothing = Timed.of([], np.zeros(0, np.int8), np.zeros(0, bool))
+        self._hosts = self._hosts or [self._host_columns(nothing)]
+        self._works = self._works or [self._work_columns(nothing)]
         host, work = HostEvents(**_joined(self._hosts)), WorkEvents(**_joined(self._works))
         self._note_words(host, work)
         return Document(
@@ -229,8 +244,15 @@ def _stream(event: Event, args: Arguments) -> Label:
     return event.tid if args.queue is None else args.queue
 
 
+def _arguments(events: list[Event]) -> list[Arguments]:
+    arguments = each("args", events)
+    return [one or _NO_ARGUMENTS for one in arguments] if None in arguments else arguments
+
+
 def _raw_column(codes: dict[bytes, int], tokens: list[Raw]) -> npt.NDArray[np.int32]:
-    return codes_column(codes, [b"" if token is NOTHING else bytes(token) for token in tokens])
+    if tokens.count(NOTHING) == len(tokens):
+        return np.full(len(tokens), NO_WORD, np.int32)
+    return codes_column(codes, list(map(bytes, tokens)))
 
 
 def _joined(batches: list[_Columns]) -> _Columns:

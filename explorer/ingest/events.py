@@ -1,13 +1,15 @@
 """Which keys of an event does anybody look at? Everything else is skipped without becoming an object.
 
-`Event` is what profilers write. `LooseEvent` takes the same keys with values of any kind (numbers as strings, floats as
-ids, lists as names), and `event_of` makes an Event of it.
+`Event` is what profilers write; `Phased` is the same told apart by its phase, so that of flow arrows and counters
+nothing but the category is looked at. `LooseEvent` takes the same keys with values of any kind (numbers as strings,
+floats as ids, lists as names), and `event_of` makes an Event of it.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from typing import Any, ClassVar, Union
 
 import msgspec
 from msgspec import Raw, field
@@ -43,10 +45,7 @@ class Arguments(msgspec.Struct, gc=False):
     labels: str | None = None  # of process_labels metadata
 
 
-class Event(msgspec.Struct, gc=False):
-    """One entry of `traceEvents`."""
-
-    ph: str | None = None
+class _Values(msgspec.Struct, gc=False):
     cat: str | None = None
     name: str | None = None
     pid: Label = None
@@ -54,6 +53,40 @@ class Event(msgspec.Struct, gc=False):
     ts: Tick = None
     dur: Tick = None
     args: Arguments | None = None
+
+
+class Event(_Values, gc=False):
+    """One entry of `traceEvents`."""
+
+    ph: str | None = None
+
+
+class Complete(_Values, gc=False, tag_field="ph", tag="X"):
+    """An event with a start and a duration."""
+
+    ph: ClassVar[str] = "X"
+
+
+class Metadata(_Values, gc=False, tag_field="ph", tag="M"):
+    """The name of a process or a thread."""
+
+    ph: ClassVar[str] = "M"
+
+
+class _Counted(msgspec.Struct, gc=False):
+    cat: str | None = None
+    ph: ClassVar[str]
+
+
+_COUNTED = tuple(
+    msgspec.defstruct(f"Counted{number}", (), bases=(_Counted,), namespace={"ph": phase}, gc=False, tag_field="ph",
+                      tag=phase)
+    for number, phase in enumerate("BEiICbnesStTfFpPNODVvRc")
+)  # fmt: skip
+"""All other phases of the format."""
+Phased = Complete | Metadata | _Counted
+PHASED: Any = Union[(Complete, Metadata, *_COUNTED)]
+"""What a decoder is asked for to get `Phased`."""
 
 
 class LooseArguments(msgspec.Struct, gc=False):

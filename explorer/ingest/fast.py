@@ -10,7 +10,7 @@ Where anything is unusual the whole file is refused, and the tolerant reader tak
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import SimpleQueue
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from explorer.ingest.building import DocumentBuilder
 from explorer.ingest.columns import NO_WORD, Codes, Document, HostEvents, WorkEvents
 from explorer.ingest.document import BARE_LIST, LONGEST_EVENT_BYTES, Text, last_event_end, other_keys
-from explorer.ingest.open import Source
+from explorer.ingest.open import Source, ahead
 from explorer.ingest.repair import Notes
 from explorer.ingest.rows import HOST_CODES, WORK_CODES
 from explorer.ingest.scanning import Part, RefusedError, Scanned, Scanner
@@ -42,7 +42,7 @@ def read_documents_fast(source: Source) -> list[Document]:
     """Every document of the source; raises RefusedError for text with anything unusual in it."""
     documents = []
     with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(_SCANNER_COUNT) as threads:
-        text = Text(_ahead(source.blocks(), reader))
+        text = Text(ahead(source.blocks(), reader))
         while text.skip_blank():
             head = text.read_head()
             if head is None:
@@ -61,14 +61,6 @@ def read_documents_fast(source: Source) -> list[Document]:
 def load_machine_code() -> None:
     """Loads the compiled scanner, which the first piece would otherwise wait for."""
     Scanner().scan([b"]"], is_first=True)
-
-
-def _ahead(blocks: Iterator[bytes], reader: ThreadPoolExecutor) -> Iterator[bytes]:
-    """The same blocks, each fetched while the one before it is in use."""
-    coming = reader.submit(next, blocks, None)
-    while (block := coming.result()) is not None:
-        coming = reader.submit(next, blocks, None)
-        yield block
 
 
 @dataclass

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -136,6 +137,14 @@ class Source:
                     f"{self.path.name} unpacks to more than {TEXT_LIMIT_BYTES >> 30} GiB; record fewer steps."
                 )
             yield block
+
+
+def ahead(blocks: Iterator[bytes], reader: ThreadPoolExecutor) -> Iterator[bytes]:
+    """The same blocks, each fetched by the reader's thread while the one before it is in use."""
+    coming = reader.submit(next, blocks, None)
+    while (block := coming.result()) is not None:
+        coming = reader.submit(next, blocks, None)
+        yield block
 
 
 def open_source(path: Path, on_bytes: OnBytes | None = None) -> Source:

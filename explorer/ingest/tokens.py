@@ -6,16 +6,15 @@ column with something unusual in it, is looked at one by one.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from explorer.ingest.columns import ABSENT, NO_WORD, Longs
-from explorer.ingest.events import Event
+from explorer.ingest.events import Tick
 from explorer.ingest.ticks import LIMIT_NS, NANOSECONDS_OF_MICROSECOND, are_exact, nanoseconds
 from explorer.ingest.words import Repair, readable, shown
 
@@ -94,30 +93,29 @@ def sizes(token: bytes) -> str:
 
 def codes_column(codes: dict[Any, int], values: Sequence[Any]) -> npt.NDArray[np.int32]:
     """The code of each value."""
-    return np.array([codes[value] for value in values], np.int32)
+    return np.fromiter(map(codes.__getitem__, values), np.int32, len(values))
 
 
-def all_exact(events: Sequence[Event]) -> bool:
+def all_exact(values: Sequence[Tick]) -> bool:
     """Whether every time that became a float is the one that its digits say."""
-    floats = [event.ts for event in events if type(event.ts) is float]
-    floats += [event.dur for event in events if type(event.dur) is float]
-    return are_exact(np.array(floats, np.float64))
+    return are_exact(np.array([value for value in values if type(value) is float], np.float64))
 
 
-def ticks_column(values: Sequence[int | float | str | None]) -> list[int | None]:
-    """Nanoseconds of each time; None for what is no finite number. Floats must be exact (see ticks.is_exact)."""
+def ticks_column(values: Sequence[Tick]) -> Longs | None:
+    """Nanoseconds of each time; None where not all are exact and plain numbers: then `ticks` has to look at each."""
     try:
         found = np.array(values)
     except (ValueError, OverflowError):
-        return [_ticks(value) for value in values]
+        return None
     if found.dtype == np.int64 and (np.abs(found) < LIMIT_NS // NANOSECONDS_OF_MICROSECOND).all():
-        return cast("list[int | None]", (found * NANOSECONDS_OF_MICROSECOND).tolist())
+        return np.asarray(found * NANOSECONDS_OF_MICROSECOND)
     if found.dtype == np.float64 and are_exact(found):
-        return cast("list[int | None]", np.rint(found * NANOSECONDS_OF_MICROSECOND).astype(np.int64).tolist())
-    return [_ticks(value) for value in values]
+        return np.asarray(np.rint(found * NANOSECONDS_OF_MICROSECOND), np.int64)
+    return None
 
 
-def _ticks(value: int | float | str | None) -> int | None:
+def ticks(value: Tick) -> int | None:
+    """Nanoseconds of one time; None for what is no finite number. A float must be exact (see ticks.is_exact)."""
     return (
         None
         if value is None
@@ -127,12 +125,16 @@ def _ticks(value: int | float | str | None) -> int | None:
 
 def sizes_column(values: Sequence[int | None]) -> Longs:
     """The numbers, ABSENT for None and for those that no size can be."""
+    if values.count(None) == len(values):
+        return np.full(len(values), ABSENT, np.int64)
     usable = [ABSENT if value is None or abs(value) >= _INTEGER_LIMIT else value for value in values]
     return np.array(usable, np.int64)
 
 
 def ids_column(values: Sequence[int | None], words: WordCodes) -> Longs:
     """The ids, ABSENT for None. One beyond 62 bits becomes a code of its own: still one identity."""
+    if values.count(None) == len(values):
+        return np.full(len(values), ABSENT, np.int64)
     try:
         found = np.array([ABSENT if value is None else value for value in values], np.int64)
         is_usual = bool((np.abs(found[found != ABSENT]) < _INTEGER_LIMIT).all())
@@ -149,6 +151,6 @@ def _identity(value: int | None, words: WordCodes) -> int:
 
 def floats_column(values: Sequence[float | None]) -> npt.NDArray[np.float64]:
     """The numbers, NaN for None and for what is not finite."""
-    found = np.array([math.nan if value is None else value for value in values], np.float64)
+    found = np.array(values, np.float64)  # None becomes NaN
     found[~np.isfinite(found)] = np.nan
     return found

@@ -7,7 +7,8 @@ fails too dropped and counted. The next document of the file, if any, starts aft
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import msgspec
@@ -24,8 +25,8 @@ from explorer.ingest.document import (
     last_event_end,
     other_keys,
 )
-from explorer.ingest.events import Event, LooseEvent, event_of
-from explorer.ingest.open import Source
+from explorer.ingest.events import PHASED, Event, LooseEvent, Phased, event_of
+from explorer.ingest.open import Source, ahead
 from explorer.ingest.repair import Notes, repaired, repaired_ends
 from explorer.ingest.ticks import is_exact
 from explorer.ingest.words import is_utf8
@@ -40,6 +41,9 @@ class _Reader:
     decoder: msgspec.json.Decoder[Event] = field(default_factory=lambda: msgspec.json.Decoder(Event))
     loose_decoder: msgspec.json.Decoder[LooseEvent] = field(default_factory=lambda: msgspec.json.Decoder(LooseEvent))
     batch_decoder: msgspec.json.Decoder[list[Event]] = field(default_factory=lambda: msgspec.json.Decoder(list[Event]))
+    phased_decoder: msgspec.json.Decoder[list[Phased]] = field(
+        default_factory=lambda: msgspec.json.Decoder(list[PHASED])
+    )
 
     def documents(self) -> Iterator[Document]:
         while self.text.skip_blank():
@@ -78,15 +82,24 @@ class _Reader:
         cut = last_event_end(text.buffer, text.position)
         if cut <= text.position:
             return
-        piece = text.buffer[text.position : cut]
-        lead = BETWEEN_EVENTS.match(piece)
-        piece = piece[lead.end() :] if lead else piece
-        try:
-            events = self.batch_decoder.decode(b"[" + piece + b"]")
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return
-        if builder.add(events, text.buffer, text.offset):
+        lead = BETWEEN_EVENTS.match(text.buffer, text.position)
+        piece = b"".join((b"[", memoryview(text.buffer)[lead.end() if lead else text.position : cut], b"]"))
+        events = self._decoded_batch(piece)
+        if events is not None and builder.add(events, text.buffer, text.offset):
             text.position = cut
+
+    def _decoded_batch(self, piece: bytes) -> Sequence[Event | Phased] | None:
+        """The events; None when one of them is broken. One without a phase, or of an odd one, is not."""
+        try:
+            return self.phased_decoder.decode(piece)
+        except UnicodeDecodeError:
+            return None
+        except msgspec.DecodeError:
+            pass
+        try:
+            return self.batch_decoder.decode(piece)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
 
     def _read_one(self, builder: DocumentBuilder) -> bool:
         """Takes one list entry; False when more text is needed first (or nothing can be read any more)."""
@@ -149,4 +162,5 @@ class _Reader:
 
 def read_documents(source: Source) -> list[Document]:
     """Every document of the source; raises TraceError only for content that cannot be a trace."""
-    return list(_Reader(Text(source.blocks())).documents())
+    with ThreadPoolExecutor(1) as reader:
+        return list(_Reader(Text(ahead(source.blocks(), reader))).documents())
