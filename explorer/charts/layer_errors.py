@@ -52,7 +52,10 @@ def layer_errors(runs: Sequence[LayerErrors], theme: Theme) -> go.Figure:
             )
     for limit in sorted({run.limit for run in runs}):
         line = {"color": theme.muted, "dash": "dot", "width": 1}
-        figure.add_hline(y=limit, line=line, annotation_text=f"{text(limit, 'ratio')} allowed")
+        figure.add_hline(y=limit, line=line)
+        # An annotation of the line itself would be put at the limit's own value on an axis of logarithms.
+        said = {"text": f"{text(limit, 'ratio')} allowed", "font": {"color": theme.muted}, "showarrow": False}
+        figure.add_annotation(x=1, xref="paper", xanchor="right", y=math.log10(limit), yanchor="bottom", **said)
     styled(figure, theme, _HEIGHT_PX)
     figure.update_layout(dragmode=False, margin={"l": 8, "r": 24, "b": 36, "t": 16})
     figure.update_xaxes(title={"text": "layer"}, fixedrange=True, tickformat="d")

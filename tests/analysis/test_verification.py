@@ -61,7 +61,10 @@ def test_steady_percentiles_and_rate() -> None:
 
 def test_the_figure_holds_every_layer_and_marks_the_diverging_one() -> None:
     runs = [LayerErrors("A", (0.0, 0.01), 0.05), LayerErrors("B", (0.01, float("inf")), 0.05, 1)]
-    a, b = layer_errors(runs, theme_named("light")).data
+    figure = layer_errors(runs, theme_named("light"))
+    a, b = figure.data
+    (allowed,) = [one for one in figure.layout.annotations if one.text == "5.0 % allowed"]
+    assert 10**allowed.y == pytest.approx(0.05)
     assert list(a.y) == [1e-9, 0.01]
     assert list(b.y) == [0.01, 10.0]
     assert list(b.marker.symbol) == ["circle", "x"]
