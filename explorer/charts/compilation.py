@@ -14,21 +14,22 @@ from explorer.units import Number, text, time_axis
 
 PART_COLOURS: Mapping[str, str] = MappingProxyType(
     {
+        "build and load": "#8C6D46",
         "import": "#8A8F98",
         "build": "#8C6D46",
-        "build and load": "#8C6D46",
         "Dynamo": "#E69F00",
         "AOTAutograd": "#CC79A7",
         "Inductor": "#0072B2",
-        "compiling": "#0072B2",
-        "compiling, rest": "#7FB3D5",
         "kernels": "#56B4E9",
         "autotune": "#2F4B7C",
+        "compiling": "#0072B2",
+        "compiling, rest": "#7FB3D5",
         "first call, rest": "#009E73",
         "capture": "#D55E00",
         "warm-up": "#7A3E9D",
     }
 )
+"""In the order in which they happen: a run builds before it loads the compiler, a variant of an experiment after."""
 OUTCOME_COLOURS: Mapping[str, str] = MappingProxyType({"reused": "#009E73", "compiled": "#0072B2", "eager": "#D55E00"})
 _SYMBOLS = {"reused": "circle", "compiled": "diamond", "eager": "x"}
 _ROW_PX = 34
@@ -61,7 +62,7 @@ def start_bars(starts: Sequence[DrawnStart], theme: Theme) -> go.Figure:
     longest = max((sum(start.parts.values()) for start in starts), default=1)
     size, unit = time_axis(longest)
     names = [start.name for start in starts]
-    for part in dict.fromkeys(part for start in starts for part in start.parts):
+    for part in occurring_parts(starts):
         times = [start.parts.get(part, 0) for start in starts]
         figure.add_bar(
             name=part,
@@ -82,6 +83,12 @@ def start_bars(starts: Sequence[DrawnStart], theme: Theme) -> go.Figure:
     figure.update_xaxes(range=[0, longest / size * 1.14], ticksuffix=f" {unit}", ticks="outside", fixedrange=True)
     figure.update_yaxes(autorange="reversed", automargin=True, fixedrange=True)
     return figure
+
+
+def occurring_parts(starts: Sequence[DrawnStart]) -> list[str]:
+    """The parts that took any time in one of the bars, in the order in which they happen."""
+    occurring = {part for start in starts for part, time_ns in start.parts.items() if time_ns}
+    return [part for part in PART_COLOURS if part in occurring]
 
 
 def call_strip(calls: Sequence[DrawnCall], theme: Theme, title: str) -> go.Figure:

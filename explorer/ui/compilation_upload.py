@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.analysis.compilation_log import log_headline, log_note, longest_stages, result_of_log
-from explorer.charts.compilation import PART_COLOURS, DrawnStart, start_bars
+from explorer.charts.compilation import PART_COLOURS, DrawnStart, occurring_parts, start_bars
 from explorer.errors import ExplorerError
 from explorer.torch_trace_log import CompileLog
 from explorer.ui import pieces
@@ -45,8 +45,7 @@ def _draw_log(log: CompileLog) -> None:
     stages = [DrawnStart(name, parts) for name, parts in longest_stages(log)]
     if stages:
         draw_figure(start_bars(stages, pieces.current_theme()), key="log_stages", alt="The longest compilations.")
-        parts = dict.fromkeys(part for start in stages for part in start.parts)
-        st.html(pieces.legend([(part, f"background:{PART_COLOURS[part]}", "") for part in parts]))
+        st.html(pieces.legend([(part, f"background:{PART_COLOURS[part]}", "") for part in occurring_parts(stages)]))
     result = result_of_log(log)
     if result.calls:
         pieces.part_title("Every compilation", "time on a logarithmic axis; click one for its reason")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.charts.compilation import DrawnCall, call_strip
+from explorer.charts.compilation import DrawnCall, DrawnStart, call_strip, start_bars
 from explorer.charts.theme import theme_named
 
 
@@ -28,3 +28,10 @@ def test_many_calls_are_all_drawn_and_few_are_labelled() -> None:
     drawn, _, labels = strip(*[0, *[1_000] * 499])
     assert len(drawn) == 500
     assert len(labels) <= 32
+
+
+def test_parts_stand_in_the_order_in_which_they_happen_whatever_comes_first() -> None:
+    eager = DrawnStart("A", {"build and load": 10, "first call, rest": 5, "warm-up": 1})
+    compiled = DrawnStart("B", {"build and load": 10, "import": 4, "Dynamo": 9, "kernels": 0, "first call, rest": 5})
+    figure = start_bars([eager, compiled], theme_named("light"))
+    assert [bar.name for bar in figure.data] == ["build and load", "import", "Dynamo", "first call, rest", "warm-up"]

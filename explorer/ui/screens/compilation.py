@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer.analysis.compilation import START_LABELS, headline, start_parts, variant_label
 from explorer.analysis.compilation_run import RUN_START_LABELS, first_answer_ns, run_payback_count, run_start_parts
-from explorer.charts.compilation import PART_COLOURS, DrawnStart, start_bars
+from explorer.charts.compilation import PART_COLOURS, DrawnStart, occurring_parts, start_bars
 from explorer.errors import ExplorerError
 from explorer.facts import Facts
 from explorer.ui import pieces
@@ -128,8 +128,7 @@ def _draw_experiment(experiment: OpenShapes) -> None:
 
 
 def _draw_legend(starts: list[DrawnStart]) -> None:
-    parts = dict.fromkeys(part for start in starts for part in start.parts)
-    st.html(pieces.legend([(part, f"background:{PART_COLOURS[part]}", "") for part in parts]))
+    st.html(pieces.legend([(part, f"background:{PART_COLOURS[part]}", "") for part in occurring_parts(starts)]))
 
 
 def _draw_variants(experiment: OpenShapes) -> None:
