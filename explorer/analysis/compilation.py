@@ -10,6 +10,7 @@ import math
 import re
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -17,6 +18,7 @@ from explorer.analysis.compilation_reasons import Explanation, explain_reason
 from explorer.report import Column, Metric, Report, ReportTable
 from explorer.shapes_results import STAGES, Call, CompiledEntry, ShapesResults, SteadyTime, VariantResult
 from explorer.shapes_settings import DYNAMIC_LABELS, ShapesSettings
+from explorer.units import text
 
 START_LABELS = {
     "import": "import",
@@ -56,7 +58,7 @@ def compilation_report(settings: ShapesSettings, results: ShapesResults) -> Repo
         for result in results.variants
         for part, time_ns in start_parts(result).items()
     ]
-    notes = [note for result in results.variants for note in _notes(result)]
+    notes = [*scope_sentences(results), *(note for result in results.variants for note in _notes(result))]
     frames = (
         ReportTable("variants", "Ways of compiling", _VARIANT_COLUMNS, _frame(rows, _VARIANT_COLUMNS)),
         ReportTable("starts", "Cold start by part", _START_COLUMNS, _frame(starts, _START_COLUMNS)),
@@ -91,6 +93,24 @@ def headline(results: ShapesResults) -> str:
         assert call is not None
         words += f"; from call {call.index + 1} on, {variant_label(stopped)} runs new shapes eagerly, in silence"
     return f"{words}."
+
+
+def scope_sentences(results: ShapesResults) -> list[str]:
+    """What compiling layer by layer saves of the first call, and what it costs afterwards, wherever both were tried."""
+    named = {result.variant.key: result for result in results.variants if result.calls}
+    sentences = []
+    for whole in named.values():
+        layer = named.get(replace(whole.variant, scope="layer").key)
+        if whole.variant.scope != "model" or layer is None or not layer.calls[0].time_ns:
+            continue
+        first_ns, layer_ns = whole.calls[0].time_ns, layer.calls[0].time_ns
+        sentences.append(
+            f"{DYNAMIC_LABELS[whole.variant.dynamic]}, {whole.variant.cache} caches: the first call takes "
+            f"{text(layer_ns, 'ns')} per layer and {text(first_ns, 'ns')} as a whole, "
+            f"{text(first_ns / layer_ns, 'times')}; a steady call {text(steady_ns(layer.steady), 'ns')} and "
+            f"{text(steady_ns(whole.steady), 'ns')}."
+        )
+    return sentences
 
 
 def start_parts(result: VariantResult) -> dict[str, int]:

@@ -15,6 +15,7 @@ from explorer.analysis.compilation import (
     headline,
     limit_call,
     payback_count,
+    scope_sentences,
     start_parts,
     why_compiled,
 )
@@ -26,7 +27,7 @@ from explorer.charts.compilation import PART_COLOURS
 from explorer.cli import main
 from explorer.facts import ColdStart, Facts
 from explorer.ingest import read_trace
-from explorer.shapes_results import results_from_json, results_to_json
+from explorer.shapes_results import ShapesResults, results_from_json, results_to_json
 from tests.drawn_shapes import MS, SETTINGS, drawn_results, stopped_variant, write_shapes
 
 SAMPLES = Path(__file__).parents[2] / "traces" / "samples"
@@ -92,6 +93,18 @@ def test_notes_name_the_limit_and_what_is_missing() -> None:
     assert any("no working C++ compiler" in note for note in report.notes)
     assert report.table("variants")["graph_count"].tolist() == [8, 0]
     assert report.table("variants")["eager_call_count"].tolist() == [2, 0]
+
+
+def test_whole_and_per_layer_are_told_side_by_side() -> None:
+    whole = stopped_variant()
+    first = dataclasses.replace(whole.calls[0], time_ns=5 * MS)
+    layer = dataclasses.replace(
+        whole, variant=dataclasses.replace(whole.variant, scope="layer"), calls=[first], steady=[]
+    )
+    (sentence,) = scope_sentences(ShapesResults(variants=[whole, layer]))
+    assert "the first call takes 5.00 ms per layer and 20.0 ms as a whole, ×4.00" in sentence
+    assert sentence in compilation_report(SETTINGS, ShapesResults(variants=[whole, layer])).notes
+    assert scope_sentences(ShapesResults(variants=[whole])) == []
 
 
 def test_results_survive_the_file() -> None:
