@@ -138,6 +138,11 @@ class Facts:
     notes: list[str] = field(default_factory=list)
     failure: Failure | None = None
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the correctness check failed; a run that was not checked is not known to be wrong."""
+        return self.correctness is not None and not self.correctness.passed
+
 
 _PARTS: Mapping[str, type] = {
     "environment": Environment,

@@ -5,7 +5,7 @@ and `attention`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,8 @@ def text_report(path: Path, window: WindowKind | None) -> str:
     ]
     if opened.settings:
         reports.insert(0, step_report(opened.trace, opened.settings, opened.facts))
-    return "\n\n".join("\n".join(report_lines(report)) for report in reports)
+    told = ["\n".join(report_lines(report)) for report in reports]
+    return "\n\n".join([*_wrong_lines({"This run": opened}), *told])
 
 
 def json_compare(a: Path, b: Path) -> dict[str, Any]:
@@ -114,6 +115,9 @@ def json_compare(a: Path, b: Path) -> dict[str, Any]:
         "finding": comparison_sentence(*sides),
         "verdict": fairness.verdict,
         "is_fair": fairness.is_fair,
+        "wrong_results": [
+            side for side, opened in (("a", one), ("b", other)) if opened.facts and opened.facts.is_wrong
+        ],
         "differences": [asdict(difference) for difference in fairness.differences],
         "deltas": [{**asdict(delta), "change": delta.change, "ratio": delta.ratio} for delta in _deltas(one, other)],
     }
@@ -124,7 +128,7 @@ def text_compare(a: Path, b: Path) -> str:
     one, other = open_path(a), open_path(b)
     fairness = comparable((one.settings, one.facts), (other.settings, other.facts))
     sides = [step_report(side.trace, side.settings, side.facts) for side in (one, other)]
-    lines = [comparison_sentence(*sides), fairness.verdict]
+    lines = [*_wrong_lines({"A": one, "B": other}), comparison_sentence(*sides), fairness.verdict]
     lines += [f"  {entry.label}: {entry.a} → {entry.b}" for entry in fairness.differences]
     rows = [("", "A", "B", "A ÷ B", "")]
     rows += [
@@ -138,6 +142,15 @@ def text_compare(a: Path, b: Path) -> str:
         for delta in _deltas(one, other)
     ]
     return "\n".join([*lines, "", *_aligned(rows)])
+
+
+def _wrong_lines(sides: Mapping[str, Opened]) -> list[str]:
+    """A line for every side whose results were found wrong."""
+    return [
+        f"{name} computes wrong results ({side.path}): its times are no result."
+        for name, side in sides.items()
+        if side.facts and side.facts.is_wrong
+    ]
 
 
 def json_attention(folder: Path) -> dict[str, Any]:

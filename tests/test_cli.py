@@ -12,7 +12,9 @@ import pytest
 
 from explorer.analysis.idle import PARTS
 from explorer.cli import main
+from explorer.settings import RunSettings
 from tests.shared import SHARED
+from tests.ui.drawn import write_recording
 
 
 def json_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
@@ -132,3 +134,16 @@ def test_a_path_that_is_no_trace_is_one_clear_line(
 def test_a_folder_without_a_recording_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(tmp_path)]) == 3
     assert "explorer run" in capsys.readouterr().err
+
+
+def test_a_wrong_run_is_said_to_be_wrong_before_its_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = RunSettings(model="qwen3-0.6b", device="cuda", mode="eager")
+    right, wrong = tmp_path / "right", tmp_path / "wrong"
+    write_recording(right, settings)
+    write_recording(wrong, settings, passed=False)
+    assert main(["report", str(wrong)]) == 0
+    assert capsys.readouterr().out.startswith(f"This run computes wrong results ({wrong})")
+    assert main(["compare", str(right), str(wrong)]) == 0
+    assert capsys.readouterr().out.startswith(f"B computes wrong results ({wrong})")
+    assert json_of(capsys, "compare", str(right), str(wrong))["wrong_results"] == ["b"]
+    assert json_of(capsys, "compare", str(right), str(right))["wrong_results"] == []

@@ -8,8 +8,8 @@ WRONG = "✗ wrong results"
 
 
 def is_wrong(facts: Facts | None) -> bool:
-    """Whether the correctness check failed; a run that was not checked is not known to be wrong."""
-    return facts is not None and facts.correctness is not None and not facts.correctness.passed
+    """Whether its results are known to be wrong."""
+    return facts is not None and facts.is_wrong
 
 
 def marked(title: str, facts: Facts | None) -> str:
