@@ -58,7 +58,8 @@ def gallery_groups(result: ExpressionResult) -> list[GalleryGroup]:
 
 def _kernels_of(operator: OperatorUse, kernels: list[GeneratedKernel]) -> set[int]:
     by_line = {place for place, kernel in enumerate(kernels) if operator.line in kernel.lines}
-    by_name = {place for place in by_line if operator_word(operator.name) in kernels[place].operators}
+    word = operator_word(operator.name)
+    by_name = {place for place in by_line if word in map(operator_word, kernels[place].operators)}
     return by_name if len(by_name) == 1 else by_line
 
 

@@ -15,11 +15,11 @@ from explorer.engine.gallery_operators import watch_operators
 from explorer.errors import SettingsError
 from explorer.gallery_results import ExpressionResult, GalleryResults, results_from_json
 from explorer.gallery_settings import EXPRESSION_TITLES, GallerySettings
-from explorer.recording import Recording, create_recording
+from explorer.recording import RESULTS_FILE, Recording, create_recording
 
 ROOT = Path(__file__).parents[2]
 SMALL = GallerySettings(row_count=16, hidden_size=64)
-COMPILED = ("sigmoid_chain", "residual_rms_norm", "item_break", "view_chain")
+COMPILED = ("sigmoid_chain", "residual_rms_norm", "item_break", "branch", "view_chain")
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +118,21 @@ def test_provenance_names_operators_and_lines_of_the_kernel(results: GalleryResu
     assert set(kernel.operators) == {"add", "pow", "mean", "rsqrt", "mul"}
     assert kernel.lines == [2, 3, 4]
     assert "kernel(" in kernel.code
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "last_line"), [("item_break", 4), ("branch", 3)])
+def test_kernels_of_every_graph_of_a_broken_expression_know_their_lines(
+    results: GalleryResults, name: str, last_line: int
+) -> None:
+    kernels = _found(results, name).kernels
+    assert all(kernel.operators and kernel.lines for kernel in kernels)
+    assert kernels[-1].lines == [last_line]
+
+
+@pytest.mark.slow
+def test_generated_code_names_no_folder_of_the_machine(recording: Recording) -> None:
+    assert "torchinductor" not in (recording.folder / RESULTS_FILE).read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
