@@ -23,8 +23,9 @@ from explorer.recording import (
 )
 from explorer.units import text
 
-LIMIT_BYTES = 500 * 2**20
-"""Most that a person may hand in at once, and most that a zip may hold."""
+LIMIT_MEGABYTES = 500
+LIMIT_BYTES = LIMIT_MEGABYTES * 10**6
+"""Most that a file which a person hands in may have, as the browser counts it, and most that a zip may hold."""
 _SMALL_LIMIT_BYTES = 16 * 2**20
 _CHUNK_BYTES = 2**20
 _PACKED_FILES = (TRACE_FILE, TORCH_TRACE_FILE)

@@ -129,7 +129,7 @@ def test_progress_is_shown_in_bytes_and_a_cancelled_reading_leaves_nothing(
 def test_limit_and_ways_round_it_stand_below_the_drop_zone(pair: Path, open_page: OpenPage) -> None:
     page = html_of(open_page("library"))
 
-    assert "Up to 500 MiB a file" in page
+    assert "Up to 500 MB a file" in page
     for way in ("gzip", "EXPLORER_OPEN_FROM=FOLDER", "explorer contents PATH"):
         assert way in page
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer.errors import ExplorerError
 from explorer.ui import pieces
-from explorer.ui.archive import LIMIT_BYTES
+from explorer.ui.archive import LIMIT_MEGABYTES
 from explorer.ui.chips import device_name, settings_words
 from explorer.ui.library_card import draw_card, step_ns
 from explorer.ui.opening import begin, draw_arrival
@@ -80,7 +80,7 @@ def _draw_upload() -> None:
         else f"start the app with {OPEN_FROM_VARIABLE}=FOLDER, which then opens files of that folder by their path"
     )
     pieces.quiet_line(
-        f"Up to {text(LIMIT_BYTES, 'bytes')} a file. Beyond that: pack it with gzip (a trace shrinks to about a "
+        f"Up to {LIMIT_MEGABYTES} MB a file. Beyond that: pack it with gzip (a trace shrinks to about a "
         f"fourteenth), {by_path}, or read it on the command line with “explorer contents PATH” and “explorer report "
         "PATH”."
     )
