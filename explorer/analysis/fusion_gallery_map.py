@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from explorer.analysis.fusion_gallery import GalleryGroup
 from explorer.analysis.fusion_groups import Match
 from explorer.analysis.fusion_kernels import Kernel, kernels_within
-from explorer.analysis.fusion_map import Box, FusionMap, MapBuilder, Times, box_label
+from explorer.analysis.fusion_map import Box, FusionMap, MapBuilder, Times, box_label, family_of
 from explorer.analysis.fusion_names import operator_word
 from explorer.gallery_results import ExpressionResult, GeneratedKernel, OperatorUse
 from explorer.trace import Trace, values
@@ -90,7 +90,7 @@ class _GalleryMap:
         ran = self._ran[id(operator)]
         time_ns = sum(one.mean_ns for one in ran) or 1.0
         word = operator_word(operator.name)
-        family = ran[0].kernel.family if ran else "other"
+        family = family_of([one.kernel for one in ran])
         place = self._builder.add(Box("operator", word, family, match, word, (operator.name,)))
         self._builder.join(self._line(operator.line), [place], time_ns, match)
         for one in ran:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
 from typing import Literal
 
 import plotly.graph_objects as go
 
 from explorer.charts.theme import CHARACTER_PX, Theme, styled
-from explorer.units import shortened
+from explorer.units import shortened, text
 
 _TILE_PX = 34
 _LEFT_PX = 250
@@ -55,6 +58,7 @@ def traffic_tiles(rows: Sequence[TrafficRow], theme: Theme) -> go.Figure:
         range=[-len(rows) - 0.2, 0.7],
         fixedrange=True,
         showline=False,
+        ticks="",
     )
     return figure
 
@@ -71,34 +75,74 @@ class RoofPoint:
 
 
 def bandwidth_roof(points: Sequence[RoofPoint], ceiling_bytes_per_s: float | None, theme: Theme) -> go.Figure:
-    """Achieved bandwidth against moved bytes, both logarithmic; open before, full after, the measured limit a line."""
-    figure = go.Figure()
-    for side, symbol in (("before", "circle-open"), ("after", "circle")):
-        chosen = [point for point in points if point.side == side]
-        figure.add_scatter(
-            name=side,
-            x=[point.moved_bytes for point in chosen],
-            y=[point.bytes_per_s for point in chosen],
-            mode="markers",
-            marker={"symbol": symbol, "size": 10, "color": [theme.colour(point.family) for point in chosen]},
-            hovertext=[f"{_plain(point.label)}, {side}" for point in chosen],
-            hoverinfo="text+x+y",
-        )
-    styled(figure, theme, 260)
-    figure.update_layout(margin={"l": 84, "r": 12, "t": 12, "b": 48})
+    """Achieved bandwidth against moved bytes, both logarithmic; open before, full after, the measured limit a line.
+
+    A line joins the two sides of a group where both are known.
+    """
+    figure = go.Figure([_change_lines(points, theme), *(_side_points(points, side, theme) for side in _SYMBOLS)])
+    styled(figure, theme, 280)
+    figure.update_layout(margin={"l": 84, "r": 12, "t": 26, "b": 48}, dragmode=False)
     if ceiling_bytes_per_s:
         figure.add_hline(ceiling_bytes_per_s, line={"color": theme.warning, "width": 1.5, "dash": "dash"})
+        figure.add_annotation(
+            text=f"measured: {text(ceiling_bytes_per_s, 'bytes_per_s')}",
+            x=0, xref="paper", xanchor="left", y=math.log10(ceiling_bytes_per_s), yanchor="bottom", showarrow=False,
+            font={"color": theme.warning, "size": 12},
+        )  # fmt: skip
     figure.update_xaxes(
         type="log",
         dtick=1,
         title={"text": "bytes that a call must move", "font": {"size": 12}},
         exponentformat="SI",
         ticksuffix="B",
+        fixedrange=True,
     )
     figure.update_yaxes(
-        type="log", dtick=1, title={"text": "achieved", "font": {"size": 12}}, exponentformat="SI", ticksuffix="B/s"
+        type="log",
+        dtick=1,
+        title={"text": "achieved", "font": {"size": 12}},
+        exponentformat="SI",
+        ticksuffix="B/s",
+        fixedrange=True,
     )
     return figure
+
+
+_SYMBOLS: Mapping[Literal["before", "after"], str] = MappingProxyType({"before": "circle-open", "after": "circle"})
+
+
+def _side_points(points: Sequence[RoofPoint], side: Literal["before", "after"], theme: Theme) -> go.Scatter:
+    chosen = [point for point in points if point.side == side]
+    return go.Scatter(
+        name=side,
+        x=[point.moved_bytes for point in chosen],
+        y=[point.bytes_per_s for point in chosen],
+        mode="markers",
+        marker={"symbol": _SYMBOLS[side], "size": 10, "color": [theme.colour(point.family) for point in chosen]},
+        hovertext=[
+            f"{_plain(point.label)}, {side}<br>{text(point.moved_bytes, 'bytes')} a call at "
+            f"{text(point.bytes_per_s, 'bytes_per_s')}"
+            for point in chosen
+        ],
+        hoverinfo="text",
+    )
+
+
+def _change_lines(points: Sequence[RoofPoint], theme: Theme) -> go.Scatter:
+    """From before to after; a pair stands in the list one behind the other."""
+    pairs = [
+        (first, second)
+        for first, second in pairwise(points)
+        if (first.side, second.side) == ("before", "after") and first.label == second.label
+    ]
+    return go.Scatter(
+        name="change",
+        x=[value for first, second in pairs for value in (first.moved_bytes, second.moved_bytes, None)],
+        y=[value for first, second in pairs for value in (first.bytes_per_s, second.bytes_per_s, None)],
+        mode="lines",
+        line={"color": theme.muted, "width": 1},
+        hoverinfo="skip",
+    )
 
 
 def _plain(words: str) -> str:

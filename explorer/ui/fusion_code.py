@@ -23,6 +23,7 @@ _HOW_TO_RECORD = (
     "Not recorded: a trace alone does not hold what the compiler wrote, and neither do older recordings. "
     "Record the run again: explorer run --mode compile --out traces/runs/compiled"
 )
+_LINE_PX = 22
 _ENDINGS = {"python": "py", "cpp": "cpp"}
 
 
@@ -65,7 +66,8 @@ def _draw_eager(one: FoldedGroup) -> None:
     member = one.members[len(one.members) // 2]
     pieces.part_title("Source", "which operators come from which line, by the compiler's own word")
     held = dict.fromkeys(held for kernel in member.compiled for held in kernel.held)
-    st.code(_source_text(list(held)), language="python", height=CODE_PX // 2, wrap_lines=True)
+    source = _source_text(list(held))
+    st.code(source, language="python", height=code_height(source, CODE_PX // 2), wrap_lines=True)
     pieces.part_title("Eager", f"{len(member.eager)} kernels where the compiled side has {len(member.compiled)}")
     lines = [
         Line(
@@ -112,10 +114,15 @@ def draw_kernel_code(code: str, name: str, *, key: str) -> None:
 
 def draw_source(source: str, language: Literal["python", "cpp"], name: str, *, key: str) -> None:
     """Code with highlighting, and buttons to copy and to download it."""
-    st.code(source, language=language, line_numbers=True, height=CODE_PX - 88)
+    st.code(source, language=language, line_numbers=True, height=code_height(source, CODE_PX - 88))
     with st.container(horizontal=True, gap="medium"):
         copy_text("Copy code", source, key=f"{key}_copy")
         st.download_button("Download", source, f"{name}.{_ENDINGS[language]}", key=f"{key}_file")
+
+
+def code_height(source: str, most_px: int) -> int | Literal["content"]:
+    """As high as the code, and no higher than `most_px`."""
+    return most_px if len(source.splitlines()) * _LINE_PX > most_px else "content"
 
 
 def _download(code: GeneratedCode) -> None:

@@ -12,7 +12,7 @@ from explorer.report import Report
 from explorer.ui import pieces
 from explorer.ui.figures import built, draw_figure
 from explorer.ui.fusion_answers import OpenGallery, expression_map
-from explorer.ui.fusion_code import CODE_PX, draw_kernel_code, draw_source
+from explorer.ui.fusion_code import CODE_PX, code_height, draw_kernel_code, draw_source
 from explorer.ui.fusion_pictures import map_ribbons, traffic_rows
 from explorer.units import exact, text
 
@@ -72,7 +72,7 @@ def _draw_code(result: ExpressionResult) -> None:
     left, right = st.columns(2)
     with left:
         pieces.part_title("Source", result.place)
-        st.code(result.source, language="python", line_numbers=True, height=CODE_PX)
+        st.code(result.source, language="python", line_numbers=True, height=code_height(result.source, CODE_PX))
     with right:
         generated = {f"{place + 1} · {kernel.name}": kernel for place, kernel in enumerate(result.kernels)}
         whole = "whole output"

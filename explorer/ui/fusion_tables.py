@@ -15,6 +15,7 @@ from explorer.units import UNKNOWN, Number, Unit, exact, shortened, text
 _HEAD = ("group", "where", "match", "kernels", "time", "change", "spread", "gaps", "bytes", "of limit", "verdict")
 _WIDTHS = (3.3, 1.4, 0.95, 1.1, 1.7, 0.9, 0.85, 0.9, 1.6, 1.2, 1.05)
 _CHANGE, _GAPS = _HEAD.index("change"), _HEAD.index("gaps")
+_GROUP_LIMIT = 29
 _SHORT_VERDICTS = {"no change measured": "no change"}
 
 
@@ -45,7 +46,7 @@ def _line(row: dict[Hashable, Any]) -> Line:
     floor = f"fused floor {_text(row['floor_ns'], 'ns')}"
     return Line(
         (
-            Cell(shortened(str(row["group"]), 36), str(row["group"])),
+            Cell(shortened(str(row["group"]), _GROUP_LIMIT), str(row["group"])),
             Cell(str(row["place"])),
             Cell(str(row["match"])),
             Cell(kernels, saved),

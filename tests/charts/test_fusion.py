@@ -20,5 +20,19 @@ def test_traffic_has_a_tile_for_every_touch_and_temporaries_between_inputs_and_r
 
 def test_roof_draws_the_measured_limit_only_where_it_is_known() -> None:
     points = [RoofPoint("SwiGLU", "before", 30720, 1e10, "elementwise")]
-    assert len(bandwidth_roof(points, 4e12, LIGHT).layout.shapes) == 1
-    assert len(bandwidth_roof(points, None, LIGHT).layout.shapes) == 0
+    limited = bandwidth_roof(points, 4e12, LIGHT).layout
+    assert [shape.y0 for shape in limited.shapes] == [4e12]
+    assert [(note.text, round(note.y, 3)) for note in limited.annotations] == [("measured: 4.00 TB/s", 12.602)]
+    unlimited = bandwidth_roof(points, None, LIGHT).layout
+    assert (len(unlimited.shapes), len(unlimited.annotations)) == (0, 0)
+
+
+def test_roof_joins_the_sides_of_one_group_only() -> None:
+    points = [
+        RoofPoint("SwiGLU", "before", 30720, 1e10, "elementwise"),
+        RoofPoint("SwiGLU", "after", 12288, 9e9, "elementwise"),
+        RoofPoint("norm", "after", 6144, 4e9, "norm_reduction"),
+    ]
+    change, before, after = bandwidth_roof(points, None, LIGHT).data
+    assert list(change.x) == [30720, 12288, None]
+    assert (list(before.x), list(after.x)) == ([30720], [12288, 6144])

@@ -81,7 +81,9 @@ def test_the_bundled_pair_reconciles_on_the_page(bundled: Path, open_page: OpenP
     assert "residual + RMSNorm" in page
     assert "28 layers" in page
     assert "change of the step" in page
-    assert len(figures_of(app)) == 3  # a layer, what is outside of layers, and the roof
+    titles = [[note["text"] for note in one["layout"].get("annotations", ())] for one in figures_of(app)]
+    maps = [one for one in titles if "compiled kernel" in one]
+    assert maps == [["source line", "aten operator", "eager kernel", "compiled kernel"]] * 2  # a layer, and outside
 
 
 def test_generated_code_that_was_not_recorded_says_how_to_record_it(bundled: Path, open_page: OpenPage) -> None:
