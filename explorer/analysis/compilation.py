@@ -87,6 +87,10 @@ def headline(results: ShapesResults) -> str:
     words = f"{calls} calls build {most.graph_count} graphs under {variant_label(most)}"
     if fewest.graph_count < most.graph_count:
         words += f" and {fewest.graph_count} under {variant_label(fewest)}"
+    scopes = {result.variant.scope: result for result in reversed(measured) if result.variant.cache == "cold"}
+    if len(scopes) == 2:
+        whole_ns, layer_ns = (scopes[scope].calls[0].time_ns for scope in ("model", "layer"))
+        words += f"; the first call takes {text(whole_ns, 'ns')} as a whole and {text(layer_ns, 'ns')} per layer"
     stopped = next((result for result in measured if limit_call(result) is not None), None)
     if stopped is not None:
         call = limit_call(stopped)

@@ -59,12 +59,19 @@ def layer_errors(runs: Sequence[LayerErrors], theme: Theme) -> go.Figure:
     styled(figure, theme, _HEIGHT_PX)
     figure.update_layout(dragmode=False, margin={"l": 8, "r": 24, "b": 36, "t": 16})
     figure.update_xaxes(title={"text": "layer"}, fixedrange=True, tickformat="d")
-    decades = [10.0**power for power in range(-9, 2)]
+    marks = _log_marks([min(max(value, _SMALLEST), _LARGEST) for run in runs for value in (*run.errors, run.limit)])
     figure.update_yaxes(
         type="log",
-        tickvals=decades,
-        ticktext=[text(decade, "ratio") for decade in decades],
+        tickvals=marks,
+        ticktext=[text(mark, "ratio") for mark in marks],
         automargin=True,
         fixedrange=True,
     )
     return figure
+
+
+def _log_marks(ratios: Sequence[float]) -> list[float]:
+    """Round ratios around the given ones: decades, with 2 and 5 between them where there are few."""
+    low, high = math.floor(math.log10(min(ratios, default=1))), math.ceil(math.log10(max(ratios, default=1)))
+    steps = (1, 2, 5) if high - low <= 3 else (1,)
+    return [step * 10.0**power for power in range(low, high + 1) for step in steps]

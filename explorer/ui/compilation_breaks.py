@@ -19,7 +19,9 @@ def draw_whole_graph(whole: WholeGraph | None) -> None:
     if whole is None:
         pieces.quiet_line("Dynamo could not explain the function.")
         return
-    pieces.quiet_line(f"One call is {whole.graph_count} graphs, with {whole.break_count} breaks between them.")
+    graphs = "one graph" if whole.graph_count == 1 else f"{whole.graph_count} graphs"
+    breaks = "one break" if whole.break_count == 1 else f"{whole.break_count or 'no'} breaks"
+    pieces.quiet_line(f"One call is {graphs}, with {breaks}.")
     draw_breaks(whole.breaks)
     if whole.refusal:
         words = f"fullgraph=True refuses at line {whole.refusal_line}: {break_words(whole.refusal)}."

@@ -105,6 +105,7 @@ def test_whole_and_per_layer_are_told_side_by_side() -> None:
     assert "the first call takes 5.00 ms per layer and 20.0 ms as a whole, ×4.00" in sentence
     assert sentence in compilation_report(SETTINGS, ShapesResults(variants=[whole, layer])).notes
     assert scope_sentences(ShapesResults(variants=[whole])) == []
+    assert "20.0 ms as a whole and 5.00 ms per layer" in headline(ShapesResults(variants=[whole, layer]))
 
 
 def test_results_survive_the_file() -> None:
