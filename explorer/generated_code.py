@@ -93,7 +93,7 @@ def kernel_source(code: str) -> str:
         return code
     mark = "//" if kernel_language(code) == "cpp" else "#"
     comments = [mark + line[1:] for line in before.splitlines() if line.startswith("#")]
-    return "\n".join([*comments, rest.rpartition("'''")[0].strip("\n")])
+    return "\n".join([*comments[:1], rest.rpartition("'''")[0].strip("\n")])
 
 
 def kernel_language(code: str) -> Literal["python", "cpp"]:

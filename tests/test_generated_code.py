@@ -54,9 +54,9 @@ def test_older_recordings_have_none(recording: Recording) -> None:
     assert recording.generated_code() is None
 
 
-def test_a_kernels_source_is_what_stands_between_the_quotes_with_its_comments() -> None:
-    triton = "# Graph fragment:\nk = async_compile.triton('k', '''\nimport triton\n''', device_str='cuda')"
-    assert (kernel_language(triton), kernel_source(triton)) == ("python", "# Graph fragment:\nimport triton")
+def test_a_kernels_source_is_what_stands_between_the_quotes_with_one_comment() -> None:
+    triton = "# Source Nodes: [x]\n# Graph:\nk = async_compile.triton('k', '''\nimport triton\n''', device_str='cuda')"
+    assert (kernel_language(triton), kernel_source(triton)) == ("python", "# Source Nodes: [x]\nimport triton")
     cpp = "# Graph fragment:\nk = async_compile.cpp_pybinding(['float*'], r'''\nvoid kernel();\n''')"
     assert (kernel_language(cpp), kernel_source(cpp)) == ("cpp", "// Graph fragment:\nvoid kernel();")
     assert kernel_source("extern_kernels.mm(a, b)") == "extern_kernels.mm(a, b)"

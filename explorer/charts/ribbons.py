@@ -107,7 +107,7 @@ def _sizes(nodes: Sequence[Node], links: Sequence[Ribbon]) -> tuple[list[float],
 
 
 def _places(nodes: Sequence[Node], links: Sequence[Ribbon], column_count: int) -> tuple[list[_Place], float]:
-    """Every box's place, and the height of all; boxes keep their order and stand beside what they are joined to."""
+    """Every box's place, and the height of all; the fullest column keeps its order, others follow it."""
     sizes = [max(pair) for pair in zip(*_sizes(nodes, links), strict=True)]
     members = [[place for place, node in enumerate(nodes) if node.column == column] for column in range(column_count)]
     totals = [sum(sizes[place] for place in column) for column in members]
@@ -120,8 +120,7 @@ def _places(nodes: Sequence[Node], links: Sequence[Ribbon], column_count: int) -
     middles: dict[int, float] = {}
     order = [*range(reference, column_count), *range(reference - 1, -1, -1)]
     for column in order:
-        wanted = _wanted_middles(members[column], links, middles)
-        middles.update(_spread(members[column], heights, wanted, whole))
+        middles.update(_spread(members[column], heights, _wanted_middles(members[column], links, middles), whole))
     width = _box_share(column_count)
     lefts = [_left(node.column, column_count, width) for node in nodes]
     return [
@@ -146,18 +145,26 @@ def _wanted_middles(column: Sequence[int], links: Sequence[Ribbon], middles: dic
 def _spread(
     column: Sequence[int], heights: Sequence[float], wanted: dict[int, float], whole: float
 ) -> dict[int, float]:
-    """Middles as near to the wanted ones as order, spaces and the height of the picture allow."""
-    tops, edge = [], 0.0
-    for place in column:
-        top = max(edge, wanted.get(place, edge + heights[place] / 2) - heights[place] / 2)
-        tops.append(top)
-        edge = top + heights[place] + _SPACE_PX
-    limit = whole
-    for position in range(len(column) - 1, -1, -1):
-        height = heights[column[position]]
-        tops[position] = min(tops[position], limit - height - _SPACE_PX)
-        limit = tops[position]
-    return {place: top + heights[place] / 2 for place, top in zip(column, tops, strict=True)}
+    """Middles as near to the wanted ones as the boxes' heights allow, in the order of the wanted ones.
+
+    With the heights above a box taken off, its offset may only grow from box to box: where wanted offsets fall, the
+    boxes stand together at their mean (isotonic regression).
+    """
+    ordered = sorted(column, key=lambda place: wanted.get(place, 0.0)) if wanted else list(column)
+    above, tops = 0.0, []
+    blocks: list[tuple[float, int]] = []
+    for place in ordered:
+        offset = wanted.get(place, above + heights[place] / 2) - heights[place] / 2 - above
+        tops.append(above)
+        above += heights[place] + _SPACE_PX
+        blocks.append((offset, 1))
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (first, first_count), (second, second_count) = blocks[-2:]
+            count = first_count + second_count
+            blocks[-2:] = [((first * first_count + second * second_count) / count, count)]
+    room = max(whole - above, 0.0)
+    offsets = [min(max(offset, 0.0), room) for offset, count in blocks for _ in range(count)]
+    return {place: top + offset + heights[place] / 2 for place, top, offset in zip(ordered, tops, offsets, strict=True)}
 
 
 def _drawn_ribbons(
