@@ -20,21 +20,23 @@ from explorer.trace import Trace
 OnProgress = Callable[[int, int], None]
 """Hears (bytes read, bytes of the file). An exception that it raises stops the reading and is passed on."""
 
+POLITE = "--polite"
 _SMALL_BYTES = 1 << 18
 """Below it a file is read at once: starting a process would take longer."""
 
 
-def open_trace(path: Path, progress: OnProgress | None = None) -> Trace:
+def open_trace(path: Path, progress: OnProgress | None = None, *, is_polite: bool = False) -> Trace:
     """The trace in a file: from the cache, or read by a worker process and kept there.
 
+    A polite worker leaves the processors to whoever else wants them: other people's clicks, on a server.
     Raises TraceError as `read_trace` does, and when the worker dies (out of memory, say). `progress` may raise to
     cancel: the worker is then killed within a moment.
     """
-    trace = _open(path, progress)
+    trace = _open(path, progress, is_polite)
     return dataclasses.replace(trace, source=dataclasses.replace(trace.source, name=path.name))
 
 
-def _open(path: Path, progress: OnProgress | None) -> Trace:
+def _open(path: Path, progress: OnProgress | None, is_polite: bool) -> Trace:
     key = cache.content_key(path)
     cached = cache.load(key)
     if cached is not None:
@@ -43,15 +45,15 @@ def _open(path: Path, progress: OnProgress | None) -> Trace:
         trace = read_trace(path)
         cache.store(key, trace)
         return trace
-    _read_in_worker(path, progress)
+    _read_in_worker(path, progress, is_polite)
     kept = cache.load(key)
     # The cache may be too small for it, or the file has changed meanwhile: then it is read here after all.
     return kept if kept is not None else read_trace(path)
 
 
-def _read_in_worker(path: Path, progress: OnProgress | None) -> None:
+def _read_in_worker(path: Path, progress: OnProgress | None, is_polite: bool) -> None:
     worker = subprocess.Popen(
-        [sys.executable, "-m", "explorer.ingest.worker", str(path)],
+        [sys.executable, "-m", "explorer.ingest.worker", str(path), *([POLITE] if is_polite else [])],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

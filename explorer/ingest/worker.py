@@ -1,12 +1,15 @@
-"""Reads one trace in a process of its own, so that nobody else waits for it: `python -m explorer.ingest.worker PATH`.
+"""Reads one trace in a process of its own, so that nobody else waits for it.
 
+`python -m explorer.ingest.worker PATH [--polite]`; with `--polite` every other process goes first.
 Says on standard output, one JSON object a line: `{"read_bytes": ..., "size_bytes": ...}` while it reads, and at the
 end `{"key": ...}`, under which the parsed trace lies in the cache, or `{"error": ...}`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -14,9 +17,12 @@ from typing import Any
 
 from explorer.errors import ExplorerError
 from explorer.ingest.cache import content_key, store
+from explorer.ingest.opening import POLITE
 from explorer.ingest.reading import read_trace
 
 _SECONDS_BETWEEN_LINES = 0.1
+_NICENESS = 10
+_OWN_GROUP = Path("/proc/self/autogroup")
 NOT_KEPT = "The parsed trace cannot be kept: the cache folder is full or read-only. Free some space and open it again."
 
 
@@ -43,9 +49,18 @@ def main(path: Path) -> int:
     return 0
 
 
+def step_back() -> None:
+    """Lets every other process go first; on Linux also among sessions, which may share the processors equally."""
+    os.nice(_NICENESS)
+    with contextlib.suppress(OSError):  # no Linux, or one without these groups
+        _OWN_GROUP.write_text(str(_NICENESS), encoding="ascii")
+
+
 def _say(**fields: Any) -> None:
     print(json.dumps(fields), flush=True)
 
 
 if __name__ == "__main__":
+    if POLITE in sys.argv[2:]:
+        step_back()
     sys.exit(main(Path(sys.argv[1])))

@@ -71,7 +71,7 @@ def _why_no_trace(source: Source) -> str:
 @st.cache_resource(show_spinner="Reading the trace", max_entries=_TRACE_LIMIT)
 def _trace(path: str, stamp: str) -> Trace:
     del stamp  # only part of the cache's key
-    return open_trace(Path(path))
+    return open_trace(Path(path), is_polite=True)
 
 
 @st.cache_resource(show_spinner=False, max_entries=_REPORT_LIMIT)

@@ -82,7 +82,7 @@ def draw_arrival() -> None:
 
 def _reading(source: Source) -> Task[Trace]:
     """Fills the cache of parsed traces, from which every page opens it in a moment."""
-    return Task(lambda task: open_trace(source.trace_path, task.hear))
+    return Task(lambda task: open_trace(source.trace_path, task.hear, is_polite=True))
 
 
 def _draw_progress(arrival: Arrival) -> None:

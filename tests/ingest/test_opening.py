@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -159,3 +162,20 @@ def test_damaged_entry_is_read_again(path: Path, own_cache: Path) -> None:
 def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="cannot be opened"):
         open_trace(tmp_path / "absent.json")
+
+
+def test_a_polite_worker_lets_others_go_first(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[list[str]] = []
+    start = subprocess.Popen
+
+    def noted(command: list[str], **options: Any) -> subprocess.Popen[str]:
+        started.append(command)
+        return start(command, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", noted)
+    assert_same(open_trace(path, is_polite=True), read_trace(path))
+    assert started[0][-1] == "--polite"
+
+    said = "import os; from explorer.ingest.worker import step_back; step_back(); print(os.nice(0))"
+    after = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert int(after.stdout) == os.nice(0) + 10
