@@ -203,8 +203,9 @@ def _group(one: _Stretch) -> Group:
     if one.is_anchor:
         first = next((kernel for kernel in (*eager, *compiled) if kernel.family in _ANCHORS), (*eager, *compiled)[0])
         title = _ANCHOR_TITLES.get(first.family, first.name)
-        shapes = f" {first.dims}" if first.family == "matmul" and first.dims else ""
-        return Group(f"{title}{shapes}", "by_name", eager, compiled, True)
+        if first.family == "matmul" and first.dims:
+            title = f"product {first.dims}"
+        return Group(title, "by_name", eager, compiled, True)
     if not eager:
         return Group(_compiled_title(compiled), "unmatched", eager, compiled)
     group = Group(group_title(_outer_words(eager)), "by_name", eager, compiled)

@@ -15,6 +15,8 @@ from explorer.report import Report
 from explorer.ui.pieces import legend
 from explorer.units import text
 
+_GROUP_LIMIT = 40
+
 
 def map_ribbons(drawn: FusionMap) -> tuple[list[Node], list[Ribbon], list[str]]:
     """Boxes, ribbons and the titles of the columns; a ribbon is as wide as its eager kernels are long."""
@@ -70,6 +72,12 @@ def layer_groups(folded: Sequence[FoldedGroup]) -> list[FoldedGroup]:
     """The groups that most layers have; all of them where nothing repeats."""
     most = max((len(one.members) for one in folded), default=0)
     return [one for one in folded if 2 * len(one.members) > most] if most > 2 else list(folded)
+
+
+def largest_changes(groups: Sequence[FoldedGroup]) -> list[FoldedGroup]:
+    """The groups whose kernel time changed most, as many as a picture holds, in the order of the step."""
+    ranked = sorted(range(len(groups)), key=lambda place: -abs(sum(groups[place].changes_ns)))
+    return [groups[place] for place in sorted(ranked[:_GROUP_LIMIT])]
 
 
 def roof_points(report: Report, folded: Sequence[FoldedGroup]) -> list[RoofPoint]:

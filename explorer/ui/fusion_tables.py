@@ -13,9 +13,9 @@ from explorer.ui.rows import Cell, Line, draw_rows
 from explorer.units import UNKNOWN, Number, Unit, exact, shortened, text
 
 _HEAD = ("group", "where", "match", "kernels", "time", "change", "spread", "gaps", "bytes", "of limit", "verdict")
-_WIDTHS = (3.3, 1.4, 0.95, 1.1, 1.7, 0.9, 0.85, 0.9, 1.6, 1.2, 1.05)
+_WIDTHS = (3.4, 1.5, 0.95, 1.1, 1.85, 0.9, 0.85, 0.9, 1.6, 1.25, 1.1)
 _CHANGE, _GAPS = _HEAD.index("change"), _HEAD.index("gaps")
-_GROUP_LIMIT = 29
+_GROUP_LIMIT = 27
 _SHORT_VERDICTS = {"no change measured": "no change"}
 
 

@@ -142,6 +142,7 @@ def test_a_slower_fusion_is_shown_as_slower_with_what_is_not_recorded(traces: Pa
     assert "explorer run --mode compile --out" in page
 
 
+@pytest.mark.slow
 @needs_shared
 def test_a_compiled_upload_without_its_eager_twin_is_said_to_be_other_work(traces: Path, open_page: OpenPage) -> None:
     names = ("mi300_qwen1.5-0.5b_eager.json.gz", "mi300_torch_compile_triton.json.gz")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from explorer.analysis.fusion import headline
+from explorer.analysis.fusion import FoldedGroup, headline
 from explorer.analysis.fusion_map import model_map
 from explorer.charts.fusion import bandwidth_roof
 from explorer.charts.ribbons import ribbons
@@ -16,7 +18,7 @@ from explorer.ui.fusion_answers import Pair, open_gallery, open_pair
 from explorer.ui.fusion_code import draw_code
 from explorer.ui.fusion_gallery import draw_expression
 from explorer.ui.fusion_measure import draw_measure
-from explorer.ui.fusion_pictures import layer_groups, map_ribbons, match_legend, roof_points
+from explorer.ui.fusion_pictures import largest_changes, layer_groups, map_ribbons, match_legend, roof_points
 from explorer.ui.fusion_tables import draw_ledger, fusion_cards, pair_line
 from explorer.ui.selection import choose, chosen, write_address
 from explorer.ui.sources import Source, all_sources
@@ -99,13 +101,18 @@ def _draw_map(pair: Pair) -> None:
         f"{repeats} layers folded into it: means, with their spread on hover" if folded else "in the order of the step",
     )
     st.html(match_legend())
-    figure = built(ribbons, *map_ribbons(model_map(layer)), pieces.current_theme())
-    draw_figure(figure, key="fusion_map", alt=headline(pair.answer.report))
+    _draw_ribbons(layer, "fusion_map", headline(pair.answer.report))
     outside = [one for one in pair.answer.folded if one not in layer]
     if outside:
         with st.expander("Outside the layers: embedding, last norm, logits", key="fusion_outside"):
-            figure = built(ribbons, *map_ribbons(model_map(outside)), pieces.current_theme())
-            draw_figure(figure, key="fusion_outside_map", alt="Kernels outside the layers, eager and compiled.")
+            _draw_ribbons(outside, "fusion_outside_map", "Kernels outside the layers, eager and compiled.")
+
+
+def _draw_ribbons(groups: Sequence[FoldedGroup], key: str, alt: str) -> None:
+    shown = largest_changes(groups)
+    draw_figure(built(ribbons, *map_ribbons(model_map(shown)), pieces.current_theme()), key=key, alt=alt)
+    if len(shown) < len(groups):
+        pieces.quiet_line(f"The {len(shown)} groups that changed most are drawn; the ledger has all {len(groups):,}.")
 
 
 def _draw_roof(pair: Pair) -> None:
