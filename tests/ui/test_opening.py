@@ -102,14 +102,14 @@ def test_progress_is_shown_in_bytes_and_a_cancelled_reading_leaves_nothing(
 ) -> None:
     stopped = threading.Event()
 
-    def slow(path: Path, progress: OnProgress, **options: bool) -> Trace:
+    def slow(path: Path, progress: OnProgress, *, is_polite: bool) -> Trace:
         try:
             for _ in range(1000):
                 progress(3 << 20, 12 << 20)
                 time.sleep(0.01)
         finally:
             stopped.set()
-        return open_trace(path, **options)
+        return open_trace(path, is_polite=is_polite)
 
     monkeypatch.setattr(opening, "open_trace", slow)
     monkeypatch.setattr(opening, "_SHORT_S", 0.1)
