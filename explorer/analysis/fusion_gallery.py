@@ -1,7 +1,8 @@
 """What did compiling change about one expression of the gallery? Groups from Inductor's own word, bytes, times.
 
-A kernel holds the operators of the source lines that Inductor names for it. Where one line feeds several kernels and
-the operators' names do not decide between them, those kernels form one group.
+A kernel holds the operators of the source lines that Inductor names for it; the only kernel of an unbroken graph holds
+all. Where one line feeds several kernels and the operators' names do not decide between them, those kernels form one
+group.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from explorer.units import text
 
 QUESTION = "What did compiling change about this expression?"
 _NS_PER_S = 1e9
+_HOST_READS = frozenset({"aten::_local_scalar_dense"})
+"""Operators that give a number to Python, which is what breaks a graph: no generated kernel holds them."""
 _NOT_MEASURED = "The expression was not measured to its end."
 
 
@@ -32,7 +35,7 @@ def gallery_groups(result: ExpressionResult) -> list[GalleryGroup]:
     members = [{place} for place in range(len(result.kernels))]
     held: list[set[int]] = []
     for operator in result.computing_operators:
-        kernels = _kernels_of(operator, result.kernels)
+        kernels = _kernels_of(operator, result)
         held.append(kernels)
         joined = [one for one in members if one & kernels]
         if len(joined) > 1:
@@ -56,11 +59,17 @@ def gallery_groups(result: ExpressionResult) -> list[GalleryGroup]:
     return groups + outside
 
 
-def _kernels_of(operator: OperatorUse, kernels: list[GeneratedKernel]) -> set[int]:
+def _kernels_of(operator: OperatorUse, result: ExpressionResult) -> set[int]:
+    """The places of the kernels that hold the operator; none for one that runs between two graphs."""
+    kernels, word = result.kernels, operator_word(operator.name)
+    if operator.name in _HOST_READS:
+        return set()
+    if result.graph_count == 1 and len(kernels) == 1:
+        return {0}
     by_line = {place for place, kernel in enumerate(kernels) if operator.line in kernel.lines}
-    word = operator_word(operator.name)
-    by_name = {place for place in by_line if word in map(operator_word, kernels[place].operators)}
-    return by_name if len(by_name) == 1 else by_line
+    by_name = {place for place, kernel in enumerate(kernels) if word in map(operator_word, kernel.operators)}
+    both = by_line & by_name
+    return both if len(both) == 1 else by_line or by_name
 
 
 def gallery_report(result: ExpressionResult, calibration: Calibration | None = None) -> Report:

@@ -33,7 +33,10 @@ def draw_expression(gallery: OpenGallery) -> None:
     groups = gallery_groups(result)
     theme = pieces.current_theme()
     if result.computing_operators:
-        pieces.part_title("From source to kernels", "by Inductor's own provenance: certain")
+        pieces.part_title(
+            "From source to kernels",
+            "by Inductor's own provenance: certain; dashed is what stayed outside of every graph",
+        )
         drawn = map_ribbons(expression_map(gallery, result))
         draw_figure(built(ribbons, *drawn, theme), key="fusion_ribbons", alt=gallery_headline(result, report))
     _draw_code(result)

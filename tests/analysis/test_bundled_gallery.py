@@ -79,6 +79,17 @@ def test_kernels_are_tied_to_source_lines_by_inductors_own_word(results: Gallery
     assert kernel.code.startswith("triton_red_fused_")
 
 
+def test_only_the_read_by_the_host_stays_outside_of_kernels(results: GalleryResults) -> None:
+    outside = {
+        operator.name
+        for result in results.expressions
+        for group in gallery_groups(result)
+        for operator in group.operators
+        if not group.kernels
+    }
+    assert outside == {"aten::_local_scalar_dense"}
+
+
 def test_the_break_says_where_and_views_run_nothing(results: GalleryResults) -> None:
     (broken,) = _result(results, "item_break").graph_breaks
     assert (broken.line, broken.place) == (3, "gallery_expressions.py, line 73")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from explorer.analysis.fusion_gallery import gallery_groups, gallery_headline, gallery_report
@@ -92,9 +94,31 @@ def test_names_decide_between_kernels_of_one_line() -> None:
 
 
 def test_operators_outside_every_kernel_stay_on_their_own() -> None:
-    elsewhere = [GeneratedKernel(name="triton_poi_fused_add_mul_0", operators=["mul", "add"], lines=[7])]
+    elsewhere = [GeneratedKernel(name="triton_poi_fused_cos_0", operators=["cos"], lines=[7])]
     groups = gallery_groups(_sigmoid(elsewhere))
     assert [(len(group.operators), len(group.kernels)) for group in groups] == [(0, 1), (1, 0), (1, 0), (1, 0)]
+
+
+def test_a_name_tells_where_the_compiler_kept_another_line() -> None:
+    elsewhere = [GeneratedKernel(name="triton_poi_fused_add_mul_0", operators=["mul", "add"], lines=[7])]
+    groups = gallery_groups(_sigmoid(elsewhere))
+    assert [(len(group.operators), len(group.kernels)) for group in groups] == [(2, 1), (1, 0)]
+
+
+def test_the_only_kernel_of_an_unbroken_graph_holds_all_operators() -> None:
+    result = dataclasses.replace(
+        _sigmoid([GeneratedKernel(name="triton_poi_fused_cos_0", operators=["cos"], lines=[7])]), graph_count=1
+    )
+    (group,) = gallery_groups(result)
+    assert len(group.operators) == 3
+
+
+def test_a_read_by_the_host_is_in_no_kernel() -> None:
+    read = OperatorUse(
+        name="aten::_local_scalar_dense", reads=["t1"], writes=[], read_bytes=2, written_bytes=0, is_view=False, line=2
+    )
+    groups = gallery_groups(dataclasses.replace(_sigmoid(ONE), operators=[read], graph_count=2))
+    assert [(len(group.operators), len(group.kernels)) for group in groups] == [(0, 1), (1, 0)]
 
 
 def test_slower_and_broken_are_said() -> None:
