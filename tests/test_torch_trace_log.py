@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.torch_trace_log import GUARD_TEXT_LIMIT, entry_of_metrics, grouped_guards, read_jsonl, read_log
@@ -120,6 +120,7 @@ ANY = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from([*METRICS, "graph_node_shapes", "fail_type", "fail_reason"]), ANY))
 def test_metrics_of_any_kind_give_an_entry_of_plain_values(metrics: dict[str, Any]) -> None:
     entry = entry_of_metrics(metrics)
@@ -128,6 +129,7 @@ def test_metrics_of_any_kind_give_an_entry_of_plain_values(metrics: dict[str, An
     assert entry.guard_count is None or entry.guard_count >= 0
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(max_size=60)))
 def test_text_of_any_kind_is_survived(lines: list[str]) -> None:
     log = read_log(lines)
