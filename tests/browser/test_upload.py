@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from explorer.ui.archive import LIMIT_BYTES
 from tests.benchmarks.generate import write_trace
 from tests.browser.conftest import settled
 from tests.shared import SHARED, needs_shared
@@ -54,3 +55,15 @@ def test_two_real_ranks_are_asked_about_and_become_one_trace(server: str, page: 
     page.get_by_role("button", name="Open 2 ranks as one trace").click()
 
     expect(page.get_by_role("heading", name="1,536 pieces of GPU work on 2 devices")).to_be_visible()
+
+
+def test_an_upload_beyond_the_limit_says_the_limit_and_the_way_round(server: str, page: Page, tmp_path: Path) -> None:
+    with (tmp_path / "vast.json").open("wb") as file:
+        file.truncate(LIMIT_BYTES + 1)  # takes no room on the disk
+    hand_in(page, server, tmp_path / "vast.json")
+
+    refused = page.get_by_text("vast.json")
+    expect(refused).to_be_visible()
+    refused.hover()
+    expect(page.get_by_role("tooltip")).to_contain_text("500.0MB or smaller")
+    expect(page.get_by_text("Up to 500 MB a file. Beyond that: pack it with gzip")).to_be_visible()
