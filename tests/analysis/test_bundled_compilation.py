@@ -31,12 +31,21 @@ def test_every_cold_start_is_told_apart_by_stage() -> None:
     assert any("as a whole" in note for note in compilation_report(settings, results).notes)
 
 
+def test_warm_caches_spare_inductor_and_every_variant_computes_the_model() -> None:
+    _, results = read_shapes(SAMPLES / "h200-shapes")
+    for result in results.variants:
+        assert (start_parts(result)["inductor"] == 0) == (result.variant.cache == "warm")
+        assert result.graph_count == 3
+        assert all(call.error_ratio is not None and call.error_ratio < 0.05 for call in result.calls)
+
+
 def test_the_position_stops_compiling_at_the_ninth_call() -> None:
     _, results = read_shapes(SAMPLES / "h200-shapes-position")
     (result,) = [one for one in results.variants if one.variant.cache == "cold"]
     stopped = limit_call(result)
     assert stopped is not None
     assert stopped.index == 8
+    assert [call.outcome for call in result.calls] == ["compiled"] * 8 + ["eager"] * 4
     why = why_compiled(result, stopped)
     assert why is not None
     assert "self.position" in why.cause
