@@ -35,7 +35,8 @@ def rough_event_count(path: Path) -> int:
             break
         looked_at_bytes = source.read_bytes
         counted += block.count(_EVENT_MARK)
-    return counted * source.size_bytes // looked_at_bytes if looked_at_bytes < source.size_bytes else counted
+    is_whole = not 0 < looked_at_bytes < source.size_bytes
+    return counted if is_whole else counted * source.size_bytes // looked_at_bytes
 
 
 def ranks_of(files: Sequence[TraceFile]) -> tuple[int, ...]:

@@ -52,15 +52,18 @@ class Arrival:
         return [opening for opening in self.openings if opening.task.state == "finished"]
 
 
-def begin(sources: Sequence[Source]) -> None:
-    """Begins to read these; raises TraceError for one that holds no trace."""
-    if not sources:
-        return
-    counts = [rough_event_count(source.trace_path) for source in sources]
-    ranks = ranks_among(sources)
-    st.session_state["arrival"] = Arrival(
-        tuple(Opening(source, count, _reading(source)) for source, count in zip(sources, counts, strict=True)), ranks
-    )
+def begin(sources: Sequence[Source]) -> list[str]:
+    """Begins to read these, each once; returns why those that hold no trace are left out."""
+    problems, openings = [], []
+    for source in {source.source_id: source for source in sources}.values():
+        try:
+            openings.append(Opening(source, rough_event_count(source.trace_path), _reading(source)))
+        except ExplorerError as problem:
+            problems.append(f"{source.title}: {problem}")
+    if openings:
+        ranks = ranks_among([opening.source for opening in openings])
+        st.session_state["arrival"] = Arrival(tuple(openings), ranks)
+    return problems
 
 
 def draw_arrival() -> None:
@@ -114,9 +117,9 @@ def _progress(task: Task[Trace]) -> tuple[float, str]:
 
 
 def _ask_about_ranks(arrival: Arrival) -> None:
-    names = ", ".join(map(str, arrival.ranks[:-1]))
+    *others, last = map(str, sorted(arrival.ranks))
     pieces.box(
-        f"These are ranks {names} and {arrival.ranks[-1]} of one job",
+        f"These are ranks {', '.join(others)} and {last} of one job",
         ["As one trace their devices stand side by side on one clock; as A and B two of them are compared."],
     )
     with st.container(horizontal=True, gap="small"):
@@ -147,10 +150,10 @@ def _go_on(arrival: Arrival) -> None:
     for opening in arrival.read:
         list_upload(opening.source.source_id)
     del st.session_state["arrival"]
-    problems = [_why(opening) for opening in arrival.openings if opening.task.state == "failed"]
-    if problems:
-        st.session_state["arrival_problems"] = problems
-    if len(arrival.read) == len(arrival.openings):
+    refused: list[str] = st.session_state.get("arrival_problems", [])
+    failed = [_why(opening) for opening in arrival.openings if opening.task.state == "failed"]
+    st.session_state["arrival_problems"] = problems = [*refused, *failed]
+    if not problems and len(arrival.read) == len(arrival.openings):
         st.switch_page("screens/contents.py" if len(arrival.read) == 1 else "screens/compare.py")
     st.rerun()
 

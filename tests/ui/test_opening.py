@@ -61,7 +61,7 @@ def test_two_traces_become_a_and_b(pair: Path, open_page: OpenPage) -> None:
 
 def test_ranks_of_one_job_can_be_opened_as_one_trace(pair: Path, open_page: OpenPage) -> None:
     app = hand_in(open_page("library"), ("b.json", rank(1)), ("a.json", rank(0)))
-    assert "These are ranks 1 and 0 of one job" in html_of(app)
+    assert "These are ranks 0 and 1 of one job" in html_of(app)
 
     app.button(key="open_joined").click().run()
 
@@ -95,6 +95,23 @@ def test_what_cannot_be_read_is_told_and_not_listed(pair: Path, open_page: OpenP
     assert "3 runs to compare" in page
     app = hand_in(app, ("mine.json", document()), turn=1)
     assert REPORT in html_of(app)
+
+
+def test_what_is_refused_at_once_is_told_beside_what_was_read(pair: Path, open_page: OpenPage) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("trace.json", document())
+    damaged = packed.getvalue().replace(b"traceEvents", b"traceevents")
+    app = hand_in(open_page("library"), ("mine.json", document()), ("a.png.json", b"\x89PNG"), ("b.zip", damaged))
+
+    page = html_of(app)
+    assert "a.png.json is neither JSON, gzip nor zip" in page
+    assert "b.zip: " in page
+    assert "3 runs to compare" in page
+
+
+def test_the_same_trace_handed_in_twice_is_opened_once(pair: Path, open_page: OpenPage) -> None:
+    assert REPORT in html_of(hand_in(open_page("library"), ("one.json", document()), ("two.json", document())))
 
 
 def test_progress_is_shown_in_bytes_and_a_cancelled_reading_leaves_nothing(

@@ -101,11 +101,7 @@ def _take(uploads: Sequence[Callable[[], str]], typed: str) -> None:
             kept.append(kept_source(keep()))
         except ExplorerError as problem:
             problems.append(str(problem))
-    try:
-        begin([source for source in kept if source is not None])
-    except ExplorerError as problem:
-        problems.append(str(problem))
-    st.session_state["arrival_problems"] = problems
+    st.session_state["arrival_problems"] = problems + begin([source for source in kept if source is not None])
     st.rerun()
 
 
