@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
+from explorer.analysis.fusion_groups import is_finishing
 from explorer.analysis.fusion_kernels import HeldOperator, Kernel, StepKernels
 from explorer.analysis.fusion_names import operator_word
 from explorer.generated_code import GeneratedCode, KernelCall, KernelText
@@ -30,8 +31,8 @@ def with_code(step: StepKernels, code: GeneratedCode) -> StepKernels:
     counts = Counter(kernel.name for kernel in step.kernels)
     turns: defaultdict[str, int] = defaultdict(int)
     kernels = []
-    for kernel in step.kernels:
-        calls = library.get(kernel.operator_row, ()) if kernel.words is None else _calls_of(kernel, code)
+    for place, kernel in enumerate(step.kernels):
+        calls = library.get(place, ()) if kernel.words is None else _calls_of(kernel, code)
         if kernel.words is not None and calls and counts[kernel.name] % len(calls) == 0:
             calls = [calls[turns[kernel.name] % len(calls)]]
             turns[kernel.name] += 1
@@ -51,21 +52,45 @@ def _calls_of(kernel: Kernel, code: GeneratedCode) -> Sequence[KernelCall]:
 
 
 def _library_calls(kernels: Sequence[Kernel], code: GeneratedCode) -> dict[int, list[KernelCall]]:
-    """The program's library calls by the operator row that they became; empty where the orders do not agree."""
+    """The program's library calls by the places of the kernels that they became; empty where the orders disagree."""
     generated = {(text.name, text.graph_index) for text in code.kernels}
     calls = [call for call in code.calls if (call.name, call.graph_index) not in generated]
+    units = _units_by_operator(kernels, calls) or _units_by_family(kernels)
+    if not calls or len(units) % len(calls):
+        return {}
+    paired = [(unit, calls[place % len(calls)]) for place, unit in enumerate(units)]
+    if not all(_is_of(kernels[unit[0]], call) for unit, call in paired):
+        return {}
+    return {place: [_of_itself(call)] for unit, call in paired for place in unit}
+
+
+def _units_by_operator(kernels: Sequence[Kernel], calls: Sequence[KernelCall]) -> list[list[int]]:
+    """Places of the kernels of each operator that a library call names, in order; none in a replay."""
     words = {_library_word(call) for call in calls}
-    rows = {
-        kernel.operator_row: kernel
-        for kernel in kernels
-        if kernel.operator_row != NO_ROW and words.intersection(kernel.operators)
-    }
-    if not calls or len(rows) % len(calls):
-        return {}
-    paired = [(row, kernel, calls[place % len(calls)]) for place, (row, kernel) in enumerate(rows.items())]
-    if any(_library_word(call) not in kernel.operators for _, kernel, call in paired):
-        return {}
-    return {row: [_of_itself(call)] for row, _, call in paired}
+    units: dict[int, list[int]] = {}
+    for place, kernel in enumerate(kernels):
+        if kernel.operator_row != NO_ROW and words.intersection(kernel.operators):
+            units.setdefault(kernel.operator_row, []).append(place)
+    return list(units.values())
+
+
+def _units_by_family(kernels: Sequence[Kernel]) -> list[list[int]]:
+    """Places of the kernels of each product and attention call of a replay, which has no operators."""
+    units: list[list[int]] = []
+    for place, kernel in enumerate(kernels):
+        if kernel.words is None and kernel.operator_row == NO_ROW and units and is_finishing(kernel):
+            units[-1].append(place)
+        elif kernel.words is None and kernel.operator_row == NO_ROW and kernel.family in ("matmul", "attention"):
+            units.append([place])
+    return units
+
+
+def _is_of(kernel: Kernel, call: KernelCall) -> bool:
+    """Whether the kernel can be the call's: by its operator, or in a replay by its family."""
+    word = _library_word(call)
+    if kernel.operators:
+        return word in kernel.operators
+    return kernel.family == ("attention" if "attention" in word else "matmul" if word.endswith("mm") else "")
 
 
 def _library_word(call: KernelCall) -> str:

@@ -90,7 +90,7 @@ def proven(groups: Sequence[Group]) -> list[Group]:
 
 
 def _is_proven(group: Group) -> bool:
-    if group.match == "unmatched" or not group.eager or not all(kernel.held for kernel in group.compiled):
+    if group.match == "unmatched" or not group.eager:
         return False
     words = {held.word for kernel in group.compiled for held in kernel.held}
     return all(words.intersection(kernel.operators) for kernel in group.eager)
@@ -130,7 +130,12 @@ def _units(kernels: Sequence[Kernel], with_shapes: bool, shared: frozenset[str])
 def _continues(before: Kernel, kernel: Kernel) -> bool:
     if before.operator_row >= 0 or kernel.operator_row >= 0:
         return before.operator_row == kernel.operator_row
-    return before.family in _ANCHORS and before.words is None and bool(_FINISHING.search(kernel.name))
+    return before.family in _ANCHORS and before.words is None and is_finishing(kernel)
+
+
+def is_finishing(kernel: Kernel) -> bool:
+    """Whether it is the second kernel of a product or an attention call that was split."""
+    return _FINISHING.search(kernel.name) is not None
 
 
 def _key(unit: tuple[Kernel, ...], with_shapes: bool, shared: frozenset[str]) -> str:

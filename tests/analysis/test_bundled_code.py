@@ -61,6 +61,17 @@ def test_all_kernels_know_their_operators_and_lines(compiled: StepKernels) -> No
     assert "functional.silu" in lines.pop()
 
 
+def test_a_replay_of_the_same_program_is_proven_as_well(read: Read) -> None:
+    recording = Recording(SAMPLES / "h200-compile-cuda-graph")
+    code = recording.generated_code()
+    assert code is not None
+    step = with_code(_step(read(recording.trace_path)), code)
+    eager = _step(read(SAMPLES / "h200-eager" / "trace.json.gz"))
+    folded = fusion(eager, step).folded
+    certain = sum(len(one.kernels("eager")) for one in folded if one.first.match == "certain")
+    assert certain >= 0.95 * len(eager.kernels)
+
+
 def test_most_of_the_eager_kernel_time_is_matched_by_the_compilers_own_word(answer: Fusion) -> None:
     certain = [one for one in answer.folded if one.first.match == "certain"]
     time_ns = sum(kernel.time_ns for one in certain for kernel in one.kernels("eager"))

@@ -103,6 +103,24 @@ def test_library_calls_follow_the_order_of_their_operators_and_hold_only_themsel
     assert _words(swapped) == [[], []]
 
 
+def test_library_calls_of_a_replay_follow_the_order_of_their_families() -> None:
+    code = GeneratedCode(
+        kernels=[_text("triton_f_0")],
+        calls=[
+            _call("extern_kernels.mm", "mm"),
+            _call("triton_f_0", "mul"),
+            _call("torch.ops.aten._attention", "_attention"),
+        ],
+        lines=LINES,
+    )
+    product, reduction = (replace(_kernel(name), family="matmul") for name in ("nvjet", "splitKreduce_kernel"))
+    attention, filled = replace(_kernel("flash"), family="attention"), replace(_kernel("Memset"), family="memory")
+    step = with_code(_step(filled, product, reduction, _kernel("triton_f_0"), attention), code)
+    assert _words(step) == [[], ["mm"], ["mm"], ["mul"], ["attention"]]
+    other = with_code(_step(attention, _kernel("triton_f_0"), product), code)
+    assert _words(other) == [[], ["mul"], []]
+
+
 def test_a_match_is_certain_where_the_compiler_names_every_eager_operator() -> None:
     held = (HeldOperator("mul"), HeldOperator("silu"))
     fused = replace(_kernel("triton_f_0"), held=held, words="mul_silu")
