@@ -17,7 +17,7 @@ from typing import Any
 from explorer.ingest.repair import STRING, Notes, repaired
 
 LONGEST_EVENT_BYTES = 32 << 20
-"""An event, or a head without events, beyond this is given up: nothing legal is that long."""
+"""An event, a head without events or a tail beyond this is given up: nothing legal is that long."""
 BARE_LIST = b"["
 """The head of a document that is a list of events and nothing else."""
 
@@ -59,6 +59,14 @@ class Text:
         self.buffer = self.buffer[self.position :] + block
         self.position = 0
         return True
+
+    def extend_twofold(self) -> bool:
+        """Appends as much text again as is not consumed, so that looking at it anew costs twice as much in all."""
+        wanted = 2 * (len(self.buffer) - self.position)
+        is_longer = self.extend()
+        while is_longer and len(self.buffer) < wanted and self.extend():
+            continue
+        return is_longer
 
     def rest(self) -> bytes:
         """All that has been fetched and not consumed; consumed now."""
@@ -104,18 +112,18 @@ class Text:
             if key:
                 self.position = key.end()
                 return self.buffer[begin : key.start()]
-            if len(self.buffer) - begin > LONGEST_EVENT_BYTES or not self.extend():
+            if len(self.buffer) - begin > LONGEST_EVENT_BYTES or not self.extend_twofold():
                 self.position = len(self.buffer)
                 return None
 
     def read_tail(self) -> bytes:
-        """The text from behind the events' `]` to behind the document's `}`, or to the end."""
+        """The text from behind the events' `]` to behind the document's `}`, or to the end of what can be one."""
         while True:
             match = _REST_OF_OBJECT.match(self.buffer, self.position)
             if match:
                 self.position = match.end()
                 return match.group()
-            if not self.extend():
+            if len(self.buffer) - self.position > LONGEST_EVENT_BYTES or not self.extend_twofold():
                 rest = self.buffer[self.position :]
                 self.position = len(self.buffer)
                 return rest

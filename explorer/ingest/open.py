@@ -20,7 +20,10 @@ from explorer.errors import TraceError
 
 BLOCK_BYTES = 2 << 20
 TEXT_LIMIT_BYTES = 64 << 30
-"""Beyond it a small file that unpacks without end is refused."""
+PLAIN_TEXT_BYTES, MOST_PACKING = 1 << 30, 300
+"""A file that unpacks to more than the first is refused when it is more than so many times its size: gzip packs up to a
+thousandfold, and profilers' JSON to a twentieth at most.
+"""
 
 _IsalError = cast("type[Exception]", isal_zlib.error)  # its stubs declare an instance
 _USUAL_PACKING = 14
@@ -129,12 +132,17 @@ class Source:
             self.problem = f"{name} in the zip cannot be unpacked ({problem})"
 
     def _limited(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        total = 0
+        most, total = max(PLAIN_TEXT_BYTES, MOST_PACKING * self.size_bytes), 0
         for block in blocks:
             total += len(block)
             if total > TEXT_LIMIT_BYTES:
                 raise TraceError(
                     f"{self.path.name} unpacks to more than {TEXT_LIMIT_BYTES >> 30} GiB; record fewer steps."
+                )
+            if total > most:
+                raise TraceError(
+                    f"{self.path.name} unpacks to more than {total // self.size_bytes:,} times its size, as no trace "
+                    "does; copy or record it again."
                 )
             yield block
 

@@ -73,7 +73,7 @@ class _Reader:
                     return True
                 if not self._read_one(builder):
                     break
-            if not text.extend():
+            if not text.extend_twofold():
                 self._note_end(builder)
                 return False
 
@@ -147,7 +147,7 @@ class _Reader:
         text = self.text
         scalar = _SCALAR.match(text.buffer, text.position)
         end = scalar.end() if scalar else text.position + 1
-        if end == len(text.buffer) and not text.is_complete:
+        if end == len(text.buffer) and not text.is_complete and end - text.position < LONGEST_EVENT_BYTES:
             return False
         builder.notes.add("odd_event", text.at())
         text.position = end

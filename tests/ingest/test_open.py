@@ -12,7 +12,9 @@ import pytest
 
 from explorer.errors import TraceError
 from explorer.ingest import read_trace
+from explorer.ingest.document import Text
 from explorer.ingest.open import open_source
+from explorer.ingest.tolerant import read_documents
 from tests.reading import trace_of_bytes
 
 EVENT = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 2, "args": {"device": 0}}
@@ -107,3 +109,36 @@ def test_text_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     with pytest.raises(TraceError, match="unpacks to more than"):
         list(open_source(path).blocks())
+
+
+def test_a_small_file_that_unpacks_to_no_trace_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("explorer.ingest.open.PLAIN_TEXT_BYTES", 1 << 20)
+    path = tmp_path / "bomb.json.gz"
+    path.write_bytes(gzip.compress(b'{"traceEvents":[{"name":"' + b"a" * (32 << 20) + b'"}]}'))
+
+    with pytest.raises(TraceError, match="times its size"):
+        read_trace(path)
+
+
+@pytest.mark.parametrize("begin", [b'{"traceEvents":[7', b'{"traceEvents":[],"tail":"'])
+def test_what_has_no_end_is_given_up_and_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begin: bytes
+) -> None:
+    longest = 1 << 16
+    monkeypatch.setattr("explorer.ingest.open.BLOCK_BYTES", 1 << 12)
+    for module in ("document", "tolerant"):
+        monkeypatch.setattr(f"explorer.ingest.{module}.LONGEST_EVENT_BYTES", longest)
+    kept: list[int] = []
+    extend = Text.extend
+
+    def noted(text: Text) -> bool:
+        kept.append(len(text.buffer) - text.position)
+        return extend(text)
+
+    monkeypatch.setattr(Text, "extend", noted)
+    path = tmp_path / "endless.json"
+    path.write_bytes(begin + b"7" * (1 << 20))
+
+    read_documents(open_source(path))
+
+    assert max(kept) < 3 * longest
