@@ -44,7 +44,9 @@ def machine_code_folder() -> Path:
 
 def is_compiled() -> bool:
     """Whether the fast reader starts without compiling."""
-    from explorer.ingest.machine_code import object_path  # loads a library that small files are read without
+    if not any(machine_code_folder().glob("*.o")):
+        return False
+    from explorer.ingest.machine_code import object_path  # loads a library, which takes a tenth of a second
 
     return object_path().exists()
 

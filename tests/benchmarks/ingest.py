@@ -1,12 +1,15 @@
 """How fast is a trace read, against the tools that people have? Seconds and peak memory, all in one run on one machine.
 
     python tests/benchmarks/ingest.py
-    python tests/benchmarks/ingest.py --events 100000 --without hta tb
-    python tests/benchmarks/ingest.py --trace FILE --trace-processor PATH/TO/trace_processor_shell
+    python tests/benchmarks/ingest.py --events 100000 --traces --without hta tb
+    python tests/benchmarks/ingest.py --traces FILE --trace-processor PATH/TO/trace_processor_shell
 
 HTA and torch-tb-profiler are installed into environments of their own, in `--folder`, on first use. Every reading is a
-process of its own; its seconds start after its imports, its memory is the process' peak. CPU seconds stand beside wall
-seconds, since another load on the machine changes only these.
+process of its own; its seconds start after its imports, its memory is the process' peak, imports and all. Short
+readings, of every tool alike, are repeated up to three times, and the fastest counts.
+
+The limits (ingest_limits.py) are judged by wall seconds, since waiting is what people do. CPU seconds stand beside
+them: two threads read, and another load on the machine changes CPU seconds less. Exits 1 when a limit is missed.
 """
 
 from __future__ import annotations
@@ -17,13 +20,18 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import venv
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tests.benchmarks.generate import write_trace
+from tests.benchmarks.ingest_limits import Measured, verdicts
+from tests.shared import SHARED
 
+_REAL = (SHARED / "traces" / "v100_rank1_large_memory_nccl.json.gz",)
+_MOST_READINGS, _WORTH_REPEATING_S = 3, 10.0
+_LONGEST_COMPILATION_S = 120.0
 _OURS = """
 import sys, time
 from pathlib import Path
@@ -47,6 +55,10 @@ _READINGS = {
         "from explorer.ingest.open import open_source\nfrom explorer.ingest.reading import trace_of_documents",
         "path = Path(sys.argv[1])\n"
         + _REPORT.format(trace="trace_of_documents(path, read_documents(open_source(path)), '')"),
+    ),
+    "explorer, fresh": (
+        f"{_IMPORTS}\nfrom explorer.ingest import read_trace",
+        _REPORT.format(trace="read_trace(Path(sys.argv[1]))"),
     ),
     "explorer, again": (
         f"{_IMPORTS}\nfrom explorer.ingest import open_trace\nopen_trace(Path(sys.argv[1]))",
@@ -72,15 +84,6 @@ _PACKAGES = {
 }
 
 
-@dataclass(frozen=True)
-class Measured:
-    """One reading of one file."""
-
-    seconds: float
-    cpu_s: float
-    peak_bytes: int
-
-
 def python_of(tool: str, folder: Path) -> str:
     """The interpreter that a tool runs under; makes and fills its environment on first use."""
     if tool not in _PACKAGES:
@@ -96,15 +99,36 @@ def python_of(tool: str, folder: Path) -> str:
 
 
 def measure(tool: str, path: Path, folder: Path) -> Measured | str:
-    """Seconds and memory of one reading, or why it failed."""
+    """Seconds and memory of a tool's fastest reading, or why it failed."""
+    found: list[Measured] = []
+    while len(found) < _MOST_READINGS and sum(one.seconds for one in found) < _WORTH_REPEATING_S:
+        one = _measure_fresh(path, folder) if tool == "explorer, fresh" else _measure_once(tool, path, folder)
+        if isinstance(one, str):
+            return one
+        found.append(one)
+    return min(found, key=lambda one: one.seconds)
+
+
+def _measure_fresh(path: Path, folder: Path) -> Measured | str:
+    """A reading before anything was compiled; waits for the compiler that it starts, for the sake of the next one."""
+    with tempfile.TemporaryDirectory() as empty:
+        found = _measure_once("explorer, fresh", path, folder, EXPLORER_MACHINE_CODE=empty)
+        until = time.monotonic() + _LONGEST_COMPILATION_S
+        while not list(Path(empty).glob("*/*.o")) and time.monotonic() < until:
+            time.sleep(0.5)
+    return found
+
+
+def _measure_once(tool: str, path: Path, folder: Path, **environment: str) -> Measured | str:
     imports, work = _READINGS[tool]
     script = _OURS.format(imports=imports, work=work)
+    ours = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **environment}
     worker = subprocess.Popen(
         [python_of(tool, folder), "-c", script, str(path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])} if tool not in _PACKAGES else None,
+        env=ours if tool not in _PACKAGES else None,
     )
     assert worker.stdout
     assert worker.stderr
@@ -134,10 +158,10 @@ def measure_perfetto(shell: Path, path: Path) -> Measured | str:
     return Measured(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
-def compare(path: Path, event_count: int, tools: Sequence[str], asked: argparse.Namespace) -> None:
-    """Prints one table for one file."""
+def compare(path: Path, event_count: int, tools: Sequence[str], asked: argparse.Namespace) -> bool:
+    """Prints one table for one file and its limits below; whether all of them are met."""
     print(f"\n{path.name}: {event_count:,} events, {path.stat().st_size / 1e6:.1f} MB")
-    print(f"{'':26}{'s':>8}{'CPU s':>8}{'CPU s/M':>9}{'MB':>7}{'MB/M':>7}   of HTA")
+    print(f"{'':26}{'s':>8}{'CPU s':>8}{'s/M':>8}{'MB':>7}{'MB/M':>7}{'HTA s/s':>9}{'CPU s/s':>9}")
     found = {tool: measure(tool, path, asked.folder) for tool in tools}
     if asked.trace_processor:
         found["perfetto"] = measure_perfetto(asked.trace_processor, path)
@@ -146,38 +170,47 @@ def compare(path: Path, event_count: int, tools: Sequence[str], asked: argparse.
         if isinstance(one, str):
             print(f"{tool:26}failed: {one}")
             continue
+        ratios = ""
+        if isinstance(slowest, Measured):
+            ratios = f"{slowest.seconds / one.seconds:9.1f}{slowest.cpu_s / one.cpu_s:9.1f}"
         millions = event_count / 1e6
-        ratio = f"1/{slowest.cpu_s / one.cpu_s:.1f}" if isinstance(slowest, Measured) else ""
         print(
-            f"{tool:26}{one.seconds:8.2f}{one.cpu_s:8.2f}{one.cpu_s / millions:9.2f}"
-            f"{one.peak_bytes / 1e6:7.0f}{one.peak_bytes / 1e6 / millions:7.0f}   {ratio}"
+            f"{tool:26}{one.seconds:8.3f}{one.cpu_s:8.3f}{one.seconds / millions:8.2f}"
+            f"{one.peak_bytes / 1e6:7.0f}{one.peak_bytes / 1e6 / millions:7.0f}{ratios}"
         )
+    judged = list(verdicts({tool: one for tool, one in found.items() if isinstance(one, Measured)}, event_count))
+    for verdict in judged:
+        print(verdict.text)
+    return all(verdict.is_met for verdict in judged) and not any(isinstance(one, str) for one in found.values())
 
 
-def main() -> None:
-    """Measures every tool on every file."""
+def main() -> int:
+    """Measures every tool on every file; the exit code."""
     parser = argparse.ArgumentParser(description="Compares readers of traces.")
     parser.add_argument("--events", type=int, nargs="*", default=[100_000, 1_000_000, 3_000_000])
-    parser.add_argument("--trace", type=Path, action="append", default=[])
+    parser.add_argument("--traces", type=Path, nargs="*", default=[path for path in _REAL if path.exists()])
     parser.add_argument("--without", nargs="*", default=[], choices=list(_READINGS))
     parser.add_argument("--trace-processor", type=Path)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "explorer-benchmark")
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("EXPLORER_CACHE", str(asked.folder / "cache"))
     subprocess.run([sys.executable, "-m", "explorer.ingest.compile_fast"], check=True)
     tools = [tool for tool in _READINGS if tool not in asked.without]
+    all_met = True
     for count in asked.events:
         path = asked.folder / f"generated-{count}.json"
         if not path.exists():
             write_trace(path, count)
-        compare(path, count, tools, asked)
-    for path in asked.trace:
+        all_met &= compare(path, count, tools, asked)
+    for path in asked.traces:
         counted = subprocess.run([sys.executable, "-c", _COUNT, str(path)], capture_output=True, text=True, check=True)
-        compare(path, json.loads(counted.stdout), tools, asked)
+        all_met &= compare(path, json.loads(counted.stdout), tools, asked)
+    return 0 if all_met else 1
 
 
 _COUNT = "import sys; from pathlib import Path; from explorer.ingest import read_trace; " \
          "print(read_trace(Path(sys.argv[1])).source.event_count)"  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
