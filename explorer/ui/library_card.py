@@ -32,6 +32,16 @@ def draw_card(source: Source) -> None:
                     args=(letter, source.source_id),
                     disabled=not source.has_trace,
                 )
+            if st.button(
+                "",
+                key=f"contents_{source.source_id}",
+                icon=":material/info:",
+                help="What is in this trace; makes it A",
+                type="tertiary",
+                disabled=not source.has_trace,
+            ):
+                choose("a", source.source_id)
+                st.switch_page("screens/contents.py")
             if source.settings is not None and not source.problem:
                 st.download_button(
                     "",

@@ -30,6 +30,13 @@ def test_choosing_from_a_card_changes_the_pickers(pair: Path, open_page: OpenPag
     assert app.query_params["a"] == "sample:graph"
 
 
+def test_a_card_leads_to_what_is_in_its_trace(pair: Path, open_page: OpenPage) -> None:
+    app = open_page("library")
+    app.button(key="contents_sample:graph").click().run()
+    assert app.query_params["a"] == "sample:graph"
+    assert "pieces of GPU work on 1 device" in html_of(app)
+
+
 def test_the_filter_keeps_what_has_every_word(pair: Path, open_page: OpenPage) -> None:
     app = open_page("library")
     app.text_input(key="filter").set_value("h200 compile").run()
