@@ -122,8 +122,31 @@ def gallery_headline(result: ExpressionResult, report: Report) -> str:
     return f"{head}: {text(times[0], 'ns')} → {text(times[1], 'ns')}{slower}{end}."
 
 
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
+def traffic_finding(result: ExpressionResult, report: Report) -> str:
+    """`8 tensors' worth of traffic became 4: ×2.00 predicted, ×2.04 measured. ...`, with temporaries and peak memory.
+
+    Every operand of every operator counts, a small one like a large one; the ratio is of bytes. Where several kernels
+    remain, what they pass to each other is unknown.
+    """
+    operators = result.computing_operators
+    touched = sum(len(one.reads) + len(one.writes) for one in operators)
+    words = f"Eager code reads and writes {touched} tensors"
+    if report.value("predicted_ratio") is not None:
+        inputs = {letter for one in operators for letter in one.reads if letter.startswith("x")}
+        predicted, measured = (text(report.value(f"{word}_ratio"), "times") for word in ("predicted", "measured"))
+        words = (
+            f"{touched} tensors' worth of traffic became {len(inputs) + 1}: {predicted} predicted from the bytes, "
+            f"{measured} measured in time"
+        )
+    temporaries = f"{_counted(result.temporary_count or 0, 'temporary', 'temporaries')} of the eager side"
+    peaks = [text(side.peak_extra_bytes, "bytes") for side in (result.eager, result.compiled)]
+    return (
+        f"{words}. {temporaries}, {text(result.temporary_bytes, 'bytes')}; peak above the inputs {' → '.join(peaks)}."
+    )
+
+
+def _counted(count: int, word: str, many: str | None = None) -> str:
+    return f"{count} {word if count == 1 else many or f'{word}s'}"
 
 
 def _is_beyond_spread(eager: SideResult, compiled: SideResult) -> bool:

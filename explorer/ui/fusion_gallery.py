@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.analysis.fusion_gallery import gallery_groups, gallery_headline, gallery_report
+from explorer.analysis.fusion_gallery import gallery_groups, gallery_headline, gallery_report, traffic_finding
 from explorer.charts.fusion import traffic_tiles
 from explorer.charts.ribbons import ribbons
 from explorer.gallery_results import ExpressionResult
@@ -42,11 +42,9 @@ def draw_expression(gallery: OpenGallery) -> None:
     _draw_code(result)
     if result.computing_operators:
         pieces.part_title("Through memory", "each operator reads (R) and writes (W) whole tensors; t are temporaries")
-        draw_figure(
-            traffic_tiles(traffic_rows(result, groups), theme),
-            key="fusion_tiles",
-            alt=f"{result.temporary_count} temporaries, {text(result.temporary_bytes, 'bytes')}, gone after fusion.",
-        )
+        told = traffic_finding(result, report)
+        pieces.quiet_line(told)
+        draw_figure(traffic_tiles(traffic_rows(result, groups), theme), key="fusion_tiles", alt=told)
 
 
 def _cards(report: Report) -> list[pieces.Card]:

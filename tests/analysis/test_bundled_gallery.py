@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.analysis.fusion_gallery import gallery_groups, gallery_headline, gallery_report
+from explorer.analysis.fusion_gallery import gallery_groups, gallery_headline, gallery_report, traffic_finding
 from explorer.gallery_results import ExpressionResult, GalleryResults, results_from_json
 from explorer.gallery_settings import EXPRESSION_TITLES
 from explorer.recording import Recording
@@ -60,6 +60,16 @@ def test_sigmoid_chain_halves_its_traffic_and_its_time_at_the_memorys_speed(resu
     assert measured is not None
     assert 1.9 <= measured <= 2.2
     assert min(share or 0 for share in achieved) > 0.85
+
+
+def test_traffic_of_eight_tensors_became_four_with_both_ratios_beside_each_other(results: GalleryResults) -> None:
+    result = _result(results, "sigmoid_chain")
+    assert traffic_finding(result, _report(result)) == (
+        "8 tensors' worth of traffic became 4: ×2.00 predicted from the bytes, ×2.04 measured in time. "
+        "2 temporaries of the eager side, 256 MiB; peak above the inputs 256 MiB → 128 MiB."
+    )
+    several = _result(results, "item_break")
+    assert traffic_finding(several, _report(several)).startswith("Eager code reads and writes ")
 
 
 def test_the_profiler_saw_the_same_kernels(read: Read) -> None:
