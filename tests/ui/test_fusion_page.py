@@ -86,6 +86,12 @@ def test_the_bundled_pair_reconciles_on_the_page(bundled: Path, open_page: OpenP
     assert maps == [["source line", "aten operator", "eager kernel", "compiled kernel"]] * 2  # a layer, and outside
 
 
+def test_two_eager_sides_have_no_code_to_ask_for(pair: Path, open_page: OpenPage) -> None:
+    page = html_of(open_page("fusion", a="sample:eager", b="sample:graph"))
+    assert "Neither side is compiled" in page
+    assert "Generated code" not in page
+
+
 def test_generated_code_that_was_not_recorded_says_how_to_record_it(bundled: Path, open_page: OpenPage) -> None:
     (bundled / "samples" / "h200-compile" / CODE_FILE).unlink(missing_ok=True)
     page = html_of(open_page("fusion", a="sample:h200-eager", b="sample:h200-compile"))

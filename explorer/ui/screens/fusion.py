@@ -66,7 +66,8 @@ def _show_pair() -> None:
     _offer_bundled(selection.a, selection.b)
     pieces.cards(fusion_cards(report))
     _draw_map(pair)
-    draw_code(pair)
+    if pair.is_compiled:
+        draw_code(pair)
     pieces.part_title("Ledger", report.window)
     draw_ledger(pair.answer)
     for note in report.notes:
