@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 
 import pytest
@@ -61,13 +62,15 @@ def test_a_failed_task_raises_what_its_work_raised() -> None:
         task.result()
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_bug_in_the_work_is_no_result() -> None:
+def test_a_bug_in_the_work_is_no_result_and_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    logged: queue.Queue[type[BaseException]] = queue.Queue()
+    monkeypatch.setattr(threading, "excepthook", lambda told: logged.put(told.exc_type))
+
     def work(_: Task[None]) -> None:
         raise ZeroDivisionError
 
     task = Task(work)
-    task.wait(5)
+    assert logged.get(timeout=5) is ZeroDivisionError
     assert task.state == "failed"
     with pytest.raises(RuntimeError, match="log"):
         task.result()
