@@ -57,6 +57,13 @@ class Cover:
         overhang[inside] = np.maximum(self.end[index[inside] - 1] - times[inside], 0)
         return np.asarray(self.length_before[index] - overhang)
 
+    def holds(self, times: Times) -> npt.NDArray[np.bool_]:
+        """Which of the times are covered."""
+        if len(self.start) == 0:
+            return np.zeros(len(times), bool)
+        place = np.searchsorted(self.start, times, side="right") - 1
+        return np.asarray((place >= 0) & (times < self.end[np.maximum(place, 0)]))
+
     def within(self, start: Times, end: Times) -> Times:
         """Covered length inside each `[start, end)`; an empty or reversed one holds 0."""
         inside = self.before(np.maximum(end, start)) - self.before(start)

@@ -34,6 +34,16 @@ def test_cover_counts_every_covered_moment_once(spans: list[tuple[int, int]]) ->
 
 
 @given(_SPANS)
+def test_cover_holds_the_moments_that_some_span_holds(spans: list[tuple[int, int]]) -> None:
+    start, end = arrays(spans)
+    times = np.arange(-1, 45)
+
+    held = union(start, end).holds(times)
+
+    assert held.tolist() == [bool(((start <= time) & (time < end)).any()) for time in times]
+
+
+@given(_SPANS)
 def test_parent_is_the_latest_span_that_is_still_open(spans: list[tuple[int, int]]) -> None:
     start, end = arrays(spans)
 

@@ -221,6 +221,10 @@ def _compile_stretches(
     if not is_compile.any():
         return none, none
     start, end = values(trace.operators, "start_ns")[operators], values(trace.operators, "end_ns")[operators]
+    other_start = start[~is_compile]
+    # Only what starts inside one of them can be the innermost one while it is open.
+    near = np.flatnonzero(union(start[is_compile], end[is_compile]).holds(start))
+    operators, is_compile, start, end = operators[near], is_compile[near], start[near], end[near]
     steps = innermost(start, end)
     inside = np.flatnonzero(steps.row[:-1] != NO_ROW)
     inside = inside[is_compile[steps.row[inside]]]
@@ -229,7 +233,9 @@ def _compile_stretches(
     region_codes = [code for code, word in enumerate(words) if word.startswith(_REGION)]
     row = steps.row[inside]
     is_region = np.isin(names[operators[row]], region_codes)
-    others = np.sort(np.concatenate([start[~is_compile], call_start, _generated_code_starts(trace, thread)]))
+    if not is_region.any():
+        return steps.time[inside], until
+    others = np.sort(np.concatenate([other_start, call_start, _generated_code_starts(trace, thread)]))
     prologue_end = _next_time(others, start[row])
     until = np.where(is_region, np.minimum(until, prologue_end), until)
     return steps.time[inside], until
