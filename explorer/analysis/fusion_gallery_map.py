@@ -116,7 +116,9 @@ class _GalleryMap:
 
 
 def _kernel_box(column: str, one: RanKernel, match: Match) -> Box:
-    times = Times(one.mean_ns, min(one.times_ns), max(one.times_ns), 1)
+    times = Times(
+        one.mean_ns, min(one.times_ns), max(one.times_ns), f"{len(one.times_ns)} calls" if len(one.times_ns) > 1 else ""
+    )
     name = one.kernel.name
     return Box(
         "compiled" if column == "compiled" else "eager",

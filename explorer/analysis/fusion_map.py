@@ -31,12 +31,15 @@ COLUMNS: Mapping[Column, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Times:
-    """Kernel time of one box in one layer, ns: the mean of all layers, and the extremes."""
+    """Kernel time of one box, ns: the mean over what was folded (`28 layers`, `84 times`), and the extremes.
+
+    `folded` is empty where there is one alone.
+    """
 
     mean_ns: float
     least_ns: int
     most_ns: int
-    layer_count: int
+    folded: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ def _times(one: FoldedGroup, side: str, key: Callable[[Kernel], object], wanted:
     """The time of the kernels with that key, over the layers that have any."""
     sums = [sum(kernel.time_ns for kernel in getattr(member, side) if key(kernel) == wanted) for member in one.members]
     found = [length for length in sums if length] or [0]
-    return Times(sum(found) / len(found), min(found), max(found), len(found))
+    return Times(sum(found) / len(found), min(found), max(found), one.place if len(found) > 1 else "")
 
 
 def _reached(kernel: Kernel, compiled: Mapping[object, Sequence[Kernel]], one: FoldedGroup) -> list[object]:

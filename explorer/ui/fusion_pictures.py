@@ -16,6 +16,7 @@ from explorer.ui.pieces import legend
 from explorer.units import text
 
 _GROUP_LIMIT = 40
+_LEAST_LAYERS = 3
 
 
 def map_ribbons(drawn: FusionMap) -> tuple[list[Node], list[Ribbon], list[str]]:
@@ -54,9 +55,7 @@ def _hover(box: Box) -> str:
     if box.times is not None:
         times = box.times
         spread = (
-            f", {text(times.least_ns, 'ns')} to {text(times.most_ns, 'ns')} over {times.layer_count} layers"
-            if times.layer_count > 1
-            else ""
+            f", {text(times.least_ns, 'ns')} to {text(times.most_ns, 'ns')} over {times.folded}" if times.folded else ""
         )
         lines.append(f"{text(times.mean_ns, 'ns')}{spread}")
     return "<br>".join([*lines, f"{box.group}: {MATCH_LABELS[box.match]}"])
@@ -69,9 +68,11 @@ def _join_hover(drawn: FusionMap, join: Join) -> str:
 
 
 def layer_groups(folded: Sequence[FoldedGroup]) -> list[FoldedGroup]:
-    """The groups that most layers have; all of them where nothing repeats."""
-    most = max((len(one.members) for one in folded), default=0)
-    return [one for one in folded if 2 * len(one.members) > most] if most > 2 else list(folded)
+    """The groups that most layers have; all of them where nothing marks layers."""
+    most = max((len(one.members) for one in folded if one.first.layer is not None), default=0)
+    if most < _LEAST_LAYERS:
+        return list(folded)
+    return [one for one in folded if one.first.layer is not None and 2 * len(one.members) > most]
 
 
 def largest_changes(groups: Sequence[FoldedGroup]) -> list[FoldedGroup]:

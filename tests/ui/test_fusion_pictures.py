@@ -10,7 +10,7 @@ from explorer.spans import NO_ROW
 from explorer.ui.fusion_pictures import largest_changes, layer_groups, map_ribbons
 
 
-def _kernel(name: str, time_ns: int) -> Kernel:
+def _kernel(name: str, time_ns: int, layer: int | None = None) -> Kernel:
     return Kernel(
         name=name,
         family="elementwise",
@@ -19,16 +19,21 @@ def _kernel(name: str, time_ns: int) -> Kernel:
         call_row=NO_ROW,
         dims="",
         words=None,
-        layer=None,
+        layer=layer,
         time_ns=time_ns,
         gap_ns=0,
         overlap_ns=0,
     )
 
 
-def _group(saved_ns: int, layer_count: int = 1) -> FoldedGroup:
-    group = Group("mul", "by_name", (_kernel("k<1>", saved_ns + 1),), (_kernel("f", 1),))
-    return FoldedGroup((group,) * layer_count)
+def _group(saved_ns: int, count: int = 1, *, in_layers: bool = False) -> FoldedGroup:
+    """A group that comes so often, once in each layer or anywhere."""
+    return FoldedGroup(
+        tuple(
+            Group("mul", "by_name", (_kernel("k<1>", saved_ns + 1, place if in_layers else None),), (_kernel("f", 1),))
+            for place in range(count)
+        )
+    )
 
 
 def test_of_many_groups_those_that_changed_most_are_drawn_in_their_order() -> None:
@@ -39,13 +44,17 @@ def test_of_many_groups_those_that_changed_most_are_drawn_in_their_order() -> No
 
 
 def test_groups_that_most_layers_have_are_the_layer() -> None:
-    groups = [_group(5), _group(6, 28), _group(7, 27), _group(8)]
+    groups = [_group(5), _group(6, 28, in_layers=True), _group(7, 27, in_layers=True), _group(8, 1, in_layers=True)]
     assert layer_groups(groups) == groups[1:3]
-    assert layer_groups(groups[:1]) == groups[:1]
+
+
+def test_where_nothing_marks_layers_every_group_is_drawn() -> None:
+    groups = [_group(5), _group(6, 168), _group(7, 84), _group(8, 3)]
+    assert layer_groups(groups) == groups
 
 
 def test_hover_tells_times_with_their_spread_and_how_sure_the_match_is() -> None:
-    nodes, links, titles = map_ribbons(model_map([_group(999, 3)]))
+    nodes, links, titles = map_ribbons(model_map([_group(999, 3, in_layers=True)]))
     assert titles == ["aten operator", "eager kernel", "compiled kernel"]
     eager = next(node for node in nodes if node.column == 1)
     assert eager.hover == "k<1><br>1.00 µs, 1.00 µs to 1.00 µs over 3 layers<br>mul: by name"

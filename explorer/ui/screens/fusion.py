@@ -95,15 +95,16 @@ def _choose_bundled() -> None:
 
 def _draw_map(pair: Pair) -> None:
     layer = layer_groups(pair.answer.folded)
+    outside = [one for one in pair.answer.folded if one not in layer]
     repeats = max((len(one.members) for one in layer), default=1)
-    folded = repeats > 2
     pieces.part_title(
-        "One layer: which kernels became which" if folded else "Which kernels became which",
-        f"{repeats} layers folded into it: means, with their spread on hover" if folded else "in the order of the step",
+        "One layer: which kernels became which" if outside else "Which kernels became which",
+        f"{repeats} layers folded into it: means, with their spread on hover"
+        if outside
+        else "in the order of the step; what comes several times is drawn once, as a mean",
     )
     st.html(match_legend())
     _draw_ribbons(layer, "fusion_map", headline(pair.answer.report))
-    outside = [one for one in pair.answer.folded if one not in layer]
     if outside:
         with st.expander("Outside the layers: embedding, last norm, logits", key="fusion_outside"):
             _draw_ribbons(outside, "fusion_outside_map", "Kernels outside the layers, eager and compiled.")
