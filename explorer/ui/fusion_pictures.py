@@ -15,7 +15,7 @@ from explorer.report import Report
 from explorer.ui.pieces import legend
 from explorer.units import text
 
-_GROUP_LIMIT = 40
+_GROUP_LIMIT = 24
 _LEAST_LAYERS = 3
 
 

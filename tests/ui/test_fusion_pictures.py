@@ -37,10 +37,10 @@ def _group(saved_ns: int, count: int = 1, *, in_layers: bool = False) -> FoldedG
 
 
 def test_of_many_groups_those_that_changed_most_are_drawn_in_their_order() -> None:
-    groups = [_group(saved_ns) for saved_ns in (5, *range(1000, 1039), 1, 2000)]
+    groups = [_group(saved_ns) for saved_ns in (5, *range(1000, 1023), 1, 2000)]
     shown = largest_changes(groups)
-    assert len(shown) == 40
-    assert [sum(one.changes_ns) for one in shown] == [*(-saved for saved in range(1000, 1039)), -2000]
+    assert len(shown) == 24
+    assert [sum(one.changes_ns) for one in shown] == [*(-saved for saved in range(1000, 1023)), -2000]
 
 
 def test_groups_that_most_layers_have_are_the_layer() -> None:
