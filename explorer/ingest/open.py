@@ -19,8 +19,6 @@ from isal import isal_zlib
 from explorer.errors import TraceError
 
 BLOCK_BYTES = 2 << 20
-UNPACKED_BYTES = 1 << 20
-"""Unpacked text comes in smaller blocks: its memory is new each time, and of this size it is used again."""
 TEXT_LIMIT_BYTES = 64 << 30
 PLAIN_TEXT_BYTES, MOST_PACKING = 1 << 30, 300
 """A file that unpacks to more than the first is refused when it is more than so many times its size: gzip packs up to a
@@ -98,7 +96,7 @@ class Source:
                     self.problem = "the gzip stream ends early"
                 return
             try:
-                text = member.decompress(packed, UNPACKED_BYTES)
+                text = member.decompress(packed, BLOCK_BYTES)
             except _IsalError as problem:
                 self.problem = f"the gzip stream is damaged ({problem})"
                 return
