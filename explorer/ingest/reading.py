@@ -83,17 +83,18 @@ def trace_of_documents(path: Path, found: list[Document], problem: str) -> Trace
 def _read_documents(path: Path, on_bytes: OnBytes | None) -> tuple[list[Document], str]:
     """The file's documents by the fast reader where it is worth its start and ready, else by the tolerant one."""
     source = open_source(path, on_bytes)
-    if source.likely_text_bytes() >= _WORTH_BYTES:
-        if is_compiled():
-            from explorer.ingest.fast import RefusedError, read_documents_fast
+    is_worth_it = source.likely_text_bytes() >= _WORTH_BYTES
+    if is_worth_it and is_compiled():
+        from explorer.ingest.fast import RefusedError, read_documents_fast
 
-            try:
-                return read_documents_fast(source), source.problem
-            except RefusedError:
-                source = open_source(path, on_bytes)
-        else:
-            compile_in_background()
-    return read_documents(source), source.problem
+        try:
+            return read_documents_fast(source), source.problem
+        except RefusedError:
+            source = open_source(path, on_bytes)
+    documents = read_documents(source)
+    if is_worth_it and not is_compiled():  # not sooner: the compiler would slow down this very reading
+        compile_in_background()
+    return documents, source.problem
 
 
 def _trace_source(path: Path, documents: Sequence[Document]) -> TraceSource:
