@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +17,21 @@ from explorer.settings import RunSettings
 ROOT = Path(__file__).parents[2]
 
 
+_CACHES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
+
+
+def run_engine(folder: Path) -> int:
+    """Makes the experiment of that folder in a process of its own; returns its exit code.
+
+    Without the compile caches that a test leaves in this process' environment: a program that comes out of a cache is
+    neither a cold start nor does it say what its kernels hold.
+    """
+    cold = {name: value for name, value in os.environ.items() if name not in _CACHES}
+    command = [sys.executable, "-m", "explorer.engine", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, env=cold, timeout=400, check=False, stdout=subprocess.DEVNULL)
+    return done.returncode
+
+
 FinishedRun = tuple[Recording, int]
 """The recording, and the exit code of the process that made it."""
 
@@ -27,14 +43,7 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Finished
     def make(**fields: Any) -> FinishedRun:
         folder = tmp_path_factory.mktemp("run")
         recording = create_recording(folder, RunSettings(device="cuda", **fields))
-        done = subprocess.run(
-            [sys.executable, "-m", "explorer.engine", str(folder)],
-            cwd=ROOT,
-            timeout=400,
-            check=False,
-            stdout=subprocess.DEVNULL,
-        )
-        return recording, done.returncode
+        return recording, run_engine(folder)
 
     return make
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,9 +18,9 @@ from explorer.graph_modes import OWN_SUPPORT, GraphKind, resolve_mode
 from explorer.recording import Recording, create_recording
 from explorer.settings import RunSettings
 from explorer.sweep_settings import SweepResults, SweepSettings, results_from_json
+from tests.gpu.conftest import run_engine
 
 pytestmark = pytest.mark.gpu
-ROOT = Path(__file__).parents[2]
 FinishedRun = tuple[Recording, int]
 MakeRun = Callable[..., FinishedRun]
 SIZES = (1, 2, 4, 8)
@@ -37,7 +35,7 @@ def without_gradients() -> Iterator[None]:
 def sweep_of(folder: Path, **fields: Any) -> tuple[SweepResults, str]:
     settings = SweepSettings(device="cuda", context_tokens=60, cache_tokens=128, **fields)
     recording = create_recording(folder, settings)
-    subprocess.run([sys.executable, "-m", "explorer.engine", str(folder)], cwd=ROOT, timeout=300, check=False)
+    run_engine(folder)
     facts = recording.facts()
     return results_from_json(recording.results()), str(facts.failure or facts.state)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from explorer.recording import Recording, create_recording
 from explorer.settings import TINY
 from explorer.shapes_results import STAGES, results_from_json
 from explorer.shapes_settings import ShapesSettings
+from tests.gpu.conftest import run_engine
 
 pytestmark = pytest.mark.gpu
 
@@ -36,13 +35,7 @@ def test_crossing_a_broken_graph_waits_for_its_first_piece(tmp_path: Path) -> No
         device="cuda", subject="item_branch", sizes=(64, 128), dynamics=("false",), tries_warm=False
     )
     folder = create_recording(tmp_path / "shapes", settings).folder
-    subprocess.run(
-        [sys.executable, "-m", "explorer.engine", str(folder)],
-        cwd=Path(__file__).parents[2],
-        timeout=400,
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    assert run_engine(folder) == 0
     results = results_from_json(json.loads((folder / "results.json").read_text(encoding="utf-8")))
     (variant,) = results.variants
     assert [crossing.size for crossing in variant.crossings] == [64, 128]

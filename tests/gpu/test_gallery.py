@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from explorer.analysis.fusion_gallery import gallery_report
@@ -14,10 +10,10 @@ from explorer.gallery_settings import GallerySettings
 from explorer.ingest import read_trace
 from explorer.recording import Recording, create_recording
 from explorer.trace import Trace, values, values_or
+from tests.gpu.conftest import run_engine
 
 pytestmark = pytest.mark.gpu
 
-ROOT = Path(__file__).parents[2]
 NAMES = ("sigmoid_chain", "residual_rms_norm", "item_break", "view_chain")
 
 
@@ -25,9 +21,7 @@ NAMES = ("sigmoid_chain", "residual_rms_norm", "item_break", "view_chain")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     settings = GallerySettings(device="cuda", dtype="bfloat16", row_count=8192, hidden_size=8192, expressions=NAMES)
     made = create_recording(tmp_path_factory.mktemp("gallery"), settings)
-    command = [sys.executable, "-m", "explorer.engine", str(made.folder)]
-    done = subprocess.run(command, cwd=ROOT, timeout=400, check=False, stdout=subprocess.DEVNULL)
-    assert done.returncode == 0, made.log_path.read_text(encoding="utf-8")
+    assert run_engine(made.folder) == 0, made.log_path.read_text(encoding="utf-8")
     return made
 
 
