@@ -40,8 +40,8 @@ SPEED_LIMITS = (
     SpeedLimit("explorer, fresh", "explorer, tolerant", 0.8),
 )
 """Parse to analysed report against HTA's parse alone and Perfetto's load; a second opening against the first; and the
-first file after an installation, which is read the tolerant way while a compiler runs beside it: no slower than that,
-give or take what two processes on one machine cost each other.
+first file after an installation, which is read the tolerant way before anything is compiled: no slower than that, give
+or take what two processes on one machine differ by.
 """
 MOST_BYTES_A_MILLION = 400_000_000
 MEMORY_READINGS = ("explorer, fast", "explorer, tolerant", "explorer, fresh")
