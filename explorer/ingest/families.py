@@ -23,7 +23,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     ("elementwise", r"^triton_(?:poi|for)_fused|^triton__\d"),
     # Everything else
-    ("memory", r"^memset|^memcpy|fillbuffer|copybuffer|__amd_rocclr"),
+    ("memory", r"^mem(?:set|cpy)"),
+    ("memory", r"fillbuffer|copybuffer|__amd_rocclr"),
     (
         "embedding_gather",
         r"store_kv_?cache|reshape_and_cache|store_cache|set_kv_buffer|kv_?cache_(?:copy|store|write)|kv_indices",
@@ -32,10 +33,9 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("communication", r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|\bsendrecv|quick_?reduce"),
     ("communication", r"nvshmem|symm_mem"),
     ("attention", r"flash_?(?:fwd|bwd|fprop|bprop|attn|attention|decode|infer)|flash::|_flash_|fmha"),
-    ("attention", r"\bfmha_"),
     ("attention", r"cudnn.*(?:sdpa|mha)|cudnn.*attention|paged_attention|attention_kernel|unified_attention"),
     ("attention", r"flashinfer.*(?:batch|single)"),
-    ("attention", r"\b_?attn_(?:fwd|bwd)|attn_fwd|attn_bwd|_fwd_(?:grouped_)?kernel_stage|_fwd_kernel"),
+    ("attention", r"attn_(?:fwd|bwd)|_fwd_(?:grouped_)?kernel_stage|_fwd_kernel"),
     ("attention", r"decode_att|extend_att|merge_attn"),
     ("attention", r"(?:batch|single)(?:prefill|decode)with|\bmla_|flashmla|_mla_|mla_decode"),
     ("attention", r"pa_(?:fwd|decode|bf16|kernel)|ck_tile.*fmha|flashattention|promptflash|increflash"),
@@ -89,10 +89,19 @@ _OPERATOR_RULES: tuple[tuple[str, str], ...] = (
     ("elementwise", r"^cpp_fused|^graph_\d+_cpp_fused"),
 )
 
+_WORD_START = re.compile(r"\\b(\w)")
+
+
+def _compiled(rules: tuple[tuple[str, str], ...]) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    r"""The rules to search with, `\bword` spelt `w(?<!\ww)ord`.
+
+    That means the same, but where every alternative begins with a letter, `re` looks at no place that begins otherwise.
+    """
+    return tuple((family, re.compile(_WORD_START.sub(r"\1(?<!\\w\1)", pattern))) for family, pattern in rules)
+
 
 # Compiled with the module: a process that reads one small trace would spend more on this than on all of its names.
-_KERNEL_PATTERNS = tuple((family, re.compile(pattern)) for family, pattern in _RULES)
-_OPERATOR_PATTERNS = tuple((family, re.compile(pattern)) for family, pattern in _OPERATOR_RULES)
+_KERNEL_PATTERNS, _OPERATOR_PATTERNS = _compiled(_RULES), _compiled(_OPERATOR_RULES)
 
 
 def kernel_family(name: str) -> str:
