@@ -136,7 +136,7 @@ def _document(pieces: list[Scanned], head: dict[str, Any]) -> Document:
     return Document(
         host=HostEvents(**host),
         work=WorkEvents(**work),
-        words=words.texts,
+        words=list(words.texts),
         head=head,
         category_counts=dict(counts),
         process_names=names.process_names,
@@ -154,16 +154,16 @@ def _columns(pieces: list[Scanned], side: str, words: _Words) -> dict[str, npt.N
             lookup = words.lookup_of(piece.scanner) if name in _CODES[side] else None
             for batch in piece.batches:
                 part = batch.pop(key)
-                parts.append(part if lookup is None else lookup[part])
+                parts.append(part if lookup is None else lookup.take(part))
         whole[name] = np.concatenate(parts)
     return whole
 
 
 @dataclass
 class _Words:
-    """All scanners' tokens as texts, each token once."""
+    """All scanners' tokens as texts, with the code of each: each text once, so that merging finds nothing to change."""
 
-    texts: list[str] = field(default_factory=list)
+    texts: dict[str, int] = field(default_factory=dict)
     codes: dict[bytes, int] = field(default_factory=dict)
     lookups: dict[Scanner, Codes] = field(default_factory=dict)
 
@@ -180,21 +180,21 @@ class _Words:
             text, repairs = readable(token)
             if repairs:
                 raise RefusedError(f"a string to repair: {repairs[0]}")
-            code = self.codes[token] = len(self.texts)
-            self.texts.append(text)
+            code = self.codes[token] = self._code_of_text(text)
         return code
+
+    def _code_of_text(self, text: str) -> int:
+        return self.texts.setdefault(text, len(self.texts))
 
     def changed(self, codes: Codes, change: Callable[[str], str]) -> Codes:
         """The codes of changed texts; an empty one is NO_WORD."""
-        lookup = np.full(len(self.texts) + 1, NO_WORD, np.int32)
+        texts = list(self.texts)
+        lookup = np.full(len(texts) + 1, NO_WORD, np.int32)
         for code in distinct_rows(codes).tolist():
-            text = change(self.texts[code])
-            if text == self.texts[code]:
-                lookup[code] = code
-            elif text:
-                lookup[code] = len(self.texts)
-                self.texts.append(text)
-        return lookup[codes]
+            text = change(texts[code])
+            if text:
+                lookup[code] = self._code_of_text(text)
+        return lookup.take(codes)
 
 
 def _without_brackets(text: str) -> str:
