@@ -23,7 +23,7 @@ BARE_LIST = b"["
 
 _EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _FLAT = rb'(?:[^{}"]++|' + STRING + rb")"
-_BLANK = b" \t\r\n,\x00\xef\xbb\xbf"
+_BLANK = re.compile(rb"[ \t\r\n,\x00\xef\xbb\xbf]*+")
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -92,7 +92,7 @@ class Text:
 
     def skip_blank(self) -> bool:
         """Goes to the next document; False when nothing but white space is left."""
-        while not self.buffer[self.position :].strip(_BLANK):
+        while _BLANK.fullmatch(self.buffer, self.position):
             self.position = len(self.buffer)
             if not self.extend():
                 return False
