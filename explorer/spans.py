@@ -21,7 +21,7 @@ NO_ROW = -1
 def distinct_rows(rows: npt.NDArray[np.integer[Any]]) -> Rows:
     """The row numbers (or codes) that occur, in order, without NO_ROW; several times faster than np.unique."""
     named = np.zeros(int(rows.max(initial=NO_ROW)) + 2, bool)  # the last one serves NO_ROW
-    named[rows] = True
+    named[rows.astype(np.intp, copy=False)] = True  # numpy takes other integers one by one
     return np.flatnonzero(named[:-1])
 
 

@@ -62,9 +62,10 @@ def _words(codes: npt.NDArray[np.int32], words: Sequence[str]) -> pa.Array:
     """Only the words that occur, each text once, in order of first code."""
     position_of_text: dict[str, int] = {}
     new_code = np.full(len(words) + 1, -1, np.int32)  # the last one serves the code −1
-    for code in distinct_rows(codes).tolist():
+    places = codes.astype(np.intp)
+    for code in distinct_rows(places).tolist():
         new_code[code] = position_of_text.setdefault(words[code], len(position_of_text))
-    indices = _filled(new_code[codes], pa.int32(), codes < 0)
+    indices = _filled(new_code.take(places), pa.int32(), codes < 0)
     return pa.DictionaryArray.from_arrays(indices, pa.array(list(position_of_text), pa.string()))
 
 
