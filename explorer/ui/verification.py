@@ -12,7 +12,7 @@ from explorer.analysis.verification import growth_words, steady_of
 from explorer.charts.layer_errors import LayerErrors, layer_errors
 from explorer.facts import Correctness, Facts
 from explorer.ui import pieces
-from explorer.ui.figures import draw_figure
+from explorer.ui.figures import built, draw_figure
 from explorer.ui.marking import is_wrong
 from explorer.ui.rows import Cell, Line, draw_rows
 from explorer.ui.sources import Source
@@ -134,7 +134,7 @@ def _draw_growth(runs: Sequence[_Verified]) -> None:
             for run, found in known
         ]
         draw_figure(
-            layer_errors(drawn, pieces.current_theme()),
+            built(layer_errors, drawn, pieces.current_theme()),
             key="layer_errors_figure",
             alt="Relative error of each layer's newest keys and values against float32.",
         )

@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.reading_sessions [MEGABYTES] [ROUNDS]
 
-One browser page hands a generated trace in on the Library page; another clicks "Swap" on the Timeline page, each click
-running the page's script, until the first one sees the report. Prints the clicks' times by what the server was doing
-for the other person; the exit code is 1 when their median while the trace is read is over the limit.
+One browser page hands a generated trace in on the Library page; another visitor clicks "Swap" on the Timeline page,
+each click running the page's script, until the first one sees the report. Prints the clicks' times over the wire by
+what the server was doing for the other person; the exit code is 1 when their median while it reads is over the limit.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from explorer.ingest.places import machine_code_base
 from explorer.ingest.warm import is_compiled
 from tests.benchmarks.big_traces import write_pair
 from tests.benchmarks.generate import write_trace
-from tests.benchmarks.timeline_sessions import CLICKS, click_times
-from tests.benchmarks.timeline_zoom import ADDRESS, READY
+from tests.benchmarks.timeline_zoom import ADDRESS
+from tests.benchmarks.visitor import Visitor, visiting
 from tests.browser.conftest import CHROMIUM, FLAGS, served
 
 LIMIT_MS = 100.0
 BYTES_PER_EVENT = 292
 KERNELS = 20_000
 PATIENCE_S = 300
+CLICKS = 15
 PHASES = ("uploading", "reading", "opening the report")
 
 
@@ -48,16 +49,15 @@ def main(megabytes: int, round_count: int) -> int:
         write_pair(folder / "traces", KERNELS)
         with served(folder / "traces") as address, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-            clicking, reading = browser.new_page(), browser.new_page()
-            clicking.goto(f"{address}/{ADDRESS}")
-            clicking.wait_for_selector(READY, timeout=120_000)
-            clicking.wait_for_timeout(2000)
-            alone = click_times(clicking, CLICKS)
+            reading = browser.new_page()
+            reading.goto(f"{address}/library")
             clicks, seconds = defaultdict[str, list[float]](list), defaultdict[str, float](float)
-            for _ in range(round_count):
-                _measure_round(clicking, reading, address, trace, clicks, seconds)
-                with trace.open("ab") as file:  # other content, which is read anew
-                    file.write(b"\n")
+            with visiting(address, ADDRESS) as visitor:
+                alone = visitor.click_times(CLICKS)
+                for _ in range(round_count):
+                    _measure_round(visitor, reading, address, trace, clicks, seconds)
+                    with trace.open("ab") as file:  # other content, which is read anew
+                        file.write(b"\n")
             browser.close()
     print(f"{round_count} traces of {megabytes:,} MB, one after another")
     print(f"{'nobody reading':20} median {statistics.median(alone):6.1f} ms   {len(alone)} clicks")
@@ -67,7 +67,7 @@ def main(megabytes: int, round_count: int) -> int:
 
 
 def _measure_round(
-    clicking: Page,
+    visitor: Visitor,
     reading: Page,
     address: str,
     trace: Path,
@@ -84,7 +84,7 @@ def _measure_round(
         if time.monotonic() > until:
             raise RuntimeError(f"After {PATIENCE_S} s the page was still {phase}.")
         started = time.monotonic()
-        clicks[phase] += click_times(clicking, 1)
+        clicks[phase] += visitor.click_times(1)
         seconds[phase] += time.monotonic() - started
 
 
