@@ -18,7 +18,7 @@ from isal import isal_zlib
 
 from explorer.errors import TraceError
 
-BLOCK_BYTES = 2 << 20
+BLOCK_BYTES = 1 << 20
 TEXT_LIMIT_BYTES = 64 << 30
 PLAIN_TEXT_BYTES, MOST_PACKING = 1 << 30, 300
 """A file that unpacks to more than the first is refused when it is more than so many times its size: gzip packs up to a
@@ -88,7 +88,7 @@ class Source:
         member = isal_zlib.decompressobj(wbits=31)
         pending = b""
         while True:
-            packed = pending or file.read(BLOCK_BYTES // 4)
+            packed = pending or file.read(BLOCK_BYTES // 2)
             if not pending:
                 self._count(len(packed))
             if not packed:
@@ -104,7 +104,7 @@ class Source:
                 yield text
             pending = member.unconsumed_tail
             if member.eof:
-                pending = member.unused_data or file.read(BLOCK_BYTES // 4)
+                pending = member.unused_data or file.read(BLOCK_BYTES // 2)
                 if not pending.startswith(_GZIP):  # padding after the last member
                     return
                 member = isal_zlib.decompressobj(wbits=31)
