@@ -146,6 +146,12 @@ def test_hardly_any_gpu_time_is_of_an_unknown_family(path: Path, read: Callable[
             assert families.get("other", 0.0) < 0.05
 
 
+@pytest.mark.parametrize("start", ["mla_", "sendrecv", "mm_kernel", "dot_kernel"])
+def test_rule_for_the_start_of_a_word_knows_it_there_only(start: str) -> None:
+    assert kernel_family(start) == kernel_family(f"void x::{start}<1>") != "other"
+    assert kernel_family(f"q{start}") == "other"
+
+
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
