@@ -12,6 +12,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from llvmlite import binding
@@ -20,6 +21,7 @@ from explorer.ingest.warm import machine_code_folder
 
 ENTRY = "scan_block"
 _ARGUMENT_COUNT = 6
+_LOADING = Lock()
 
 
 def object_path() -> Path:
@@ -60,7 +62,8 @@ def _loaded() -> tuple[Any, Any]:
 
 def load_scan_block() -> Callable[..., int]:
     """`scanner.scan_block`, which runs without Python's lock; the object file must be there."""
-    _, entry = _loaded()
+    with _LOADING:  # a cache lets two threads load at once, and LLVM does not
+        _, entry = _loaded()
 
     def scan_block(*arguments: int) -> int:
         status, failure = ctypes.c_int64(), ctypes.c_void_p()
