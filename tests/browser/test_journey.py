@@ -119,7 +119,8 @@ def test_the_bundled_recordings_make_the_readmes_picture(
     context = browser(viewport={"width": 1440, "height": 1150}, device_scale_factor=1.5)
     with served(CHECKOUT / "traces") as address, watched(context.new_page()) as page:
         page.goto(address)
-        expect(page.locator(".js-plotly-plot")).to_have_count(3)
+        expect(page.locator(".st-key-step_bar .js-plotly-plot")).to_have_count(1)
+        expect(page.locator(".tl-root[data-ready=true]")).to_have_count(1)
         settled(page).wait_for_timeout(1500)
         target = folder / "compare.png"
         page.screenshot(path=target)
