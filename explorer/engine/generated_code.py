@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import explorer
+from explorer.engine.shapes_missing import CACHE_VARIABLES
 from explorer.generated_code import GeneratedCode, KernelCall, KernelText, OperatorSource, SourceLine, code_to_json
 from explorer.recording import CODE_FILE
 
@@ -153,7 +154,7 @@ def program_calls(program: Program) -> list[ProgramCall]:
 
 def without_cache_folder(text: str) -> str:
     """Generated code without the folder that this process compiles in, which nobody else has."""
-    for variable in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
+    for variable in CACHE_VARIABLES:
         if folder := os.environ.get(variable):
             text = text.replace(f"{folder}/", "")
     return text

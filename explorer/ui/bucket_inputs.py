@@ -16,8 +16,8 @@ from explorer.errors import ExplorerError, SettingsError
 from explorer.ui import pieces
 from explorer.ui.answers import trace_of
 from explorer.ui.bucket_answers import OpenedSweep, opened_sweep, preset_traffic, simulated_traffic
+from explorer.ui.engine_trace import pick_engine_trace
 from explorer.ui.experiment_sources import experiment_sources, find_experiment
-from explorer.ui.sources import all_sources, find_source
 
 _TRAFFIC_LABELS = {
     **{name: words.capitalize() for name, words in PRESETS.items()},
@@ -142,17 +142,7 @@ def _draw_csv(largest: int) -> Traffic:
 
 
 def _draw_trace(largest: int) -> Traffic:
-    sources = [source for source in all_sources() if source.has_trace]
-    named = {source.source_id: source for source in reversed(sources)}
-    chosen = st.selectbox(
-        "Trace of a vLLM or SGLang engine, uploaded in the Library",
-        list(named),
-        index=None,
-        format_func=lambda source_id: named[source_id].title,
-        key="buckets_trace",
-        placeholder="Choose a trace",
-    )
-    source = find_source(chosen, sources)
+    source = pick_engine_trace("buckets_trace")
     if source is None:
         pieces.quiet_line("No trace yet: steady traffic is shown.")
         return preset_traffic("steady", largest)

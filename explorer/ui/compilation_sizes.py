@@ -11,7 +11,7 @@ from explorer.errors import ExplorerError
 from explorer.shapes_settings import LARGEST_CALL_COUNT, SEQUENCE_LABELS, SEQUENCES, Axis, sizes_of_text
 from explorer.ui import pieces
 from explorer.ui.answers import trace_of
-from explorer.ui.sources import all_sources, find_source
+from explorer.ui.engine_trace import pick_engine_trace
 
 _OWN, _FILE, _TRACE = "own", "file", "trace"
 _LABELS = {**SEQUENCE_LABELS, _OWN: "a list of my own", _FILE: "a CSV or JSON file", _TRACE: "an engine's trace"}
@@ -60,17 +60,7 @@ def _draw_file(axis: Axis) -> Sizes | None:
 
 
 def _draw_trace(axis: Axis) -> Sizes | None:
-    sources = [source for source in all_sources() if source.has_trace]
-    named = {source.source_id: source for source in reversed(sources)}
-    chosen = st.selectbox(
-        "Trace of a vLLM or SGLang engine, uploaded in the Library",
-        list(named),
-        index=None,
-        format_func=lambda source_id: named[source_id].title,
-        key="shapes_trace",
-        placeholder="Choose a trace",
-    )
-    source = find_source(chosen, sources)
+    source = pick_engine_trace("shapes_trace")
     if source is None:
         return None
     found = sequence_from_trace(trace_of(source), axis, LARGEST_CALL_COUNT)

@@ -16,7 +16,7 @@ from explorer.ui.compilation_calls import draw_calls, draw_guards
 from explorer.ui.compilation_measure import draw_fix, draw_measure
 from explorer.ui.compilation_upload import draw_upload
 from explorer.ui.experiment_sources import experiment_sources
-from explorer.ui.figures import draw_figure
+from explorer.ui.figures import built, draw_figure
 from explorer.ui.rows import Cell, Line, draw_rows
 from explorer.ui.selection import Selection, chosen
 from explorer.ui.sources import Source, all_sources
@@ -46,7 +46,7 @@ def _draw_runs(selection: Selection) -> None:
     pieces.finding(sentence, "Calibration and the correctness check are ours, and no part of a start.")
     if starts:
         pieces.part_title("Cold start", "from an empty process to warmed-up steps, part by part")
-        draw_figure(start_bars(starts, pieces.current_theme()), key="run_starts", alt=sentence)
+        draw_figure(built(start_bars, starts, pieces.current_theme()), key="run_starts", alt=sentence)
         _draw_legend(starts)
     draw_verification(dict(runs))
     for letter, source, _ in measured:
@@ -110,7 +110,7 @@ def _draw_experiment(experiment: OpenShapes) -> None:
         if (parts := start_parts(result))
     ]
     if starts:
-        draw_figure(start_bars(starts, pieces.current_theme()), key="variant_starts", alt="Cold start by part.")
+        draw_figure(built(start_bars, starts, pieces.current_theme()), key="variant_starts", alt="Cold start by part.")
         _draw_legend(starts)
     _draw_variants(experiment)
     result = draw_calls(experiment)
