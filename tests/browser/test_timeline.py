@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Download, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Download, Locator, Page, Route, expect
 
 from explorer.settings import RunSettings
 from explorer.units import text
@@ -267,6 +267,23 @@ def test_the_address_brings_step_view_and_choice_back(timeline: Page, context: B
         assert ranges(other)[0]["start"] == pytest.approx(kept["start"], abs=1)
         assert explorer(other, "explorer.step") == 1
     other.close()
+
+
+def test_a_choice_from_the_address_that_narrows_the_panes_before_the_axis_is_there(
+    server: str, context: BrowserContext
+) -> None:
+    held: list[Route] = []
+    with watched(context.new_page()) as page:
+        page.route("**/plotly.min.js", lambda route: held.append(route))
+        page.goto(f"{server}/{PAIR}&step=1&pick=a~2~3")
+        expect(page.locator(".tl-panel-name")).to_be_visible()
+        held[0].continue_()
+        page.wait_for_selector(f"{ROOT}[data-ready=true]")
+        quiet(page)
+        drawn = "explorer.panes.map(pane => [pane.width, pane.plot.querySelector('.main-svg').clientWidth])"
+        for width, axis in explorer(page, drawn):
+            assert axis == pytest.approx(width + GUTTER, abs=1)
+    page.close()
 
 
 def test_rows_are_closed_hidden_and_set_side_by_side(timeline: Page) -> None:

@@ -60,6 +60,7 @@ export class Explorer extends Navigation {
     try {
       const plotly = loadPlotly(this.rootPath + this.data.plotly);
       await Promise.all(this.panes.map((pane) => pane.open(this.closing.signal)));
+      const widths = new Map(this.panes.map((pane) => [pane, pane.width]));
       this.start(fromAddress ? readAddress() : {});
       for (const pane of this.panes) {
         followPointer(this, pane);
@@ -68,7 +69,7 @@ export class Explorer extends Navigation {
       const loaded = await plotly;
       if (this.closing.signal.aborted) return;
       await Promise.all(this.panes.map((pane) => pane.drawAxis(loaded)));
-      this.watchSize();
+      this.watchSize(widths);
       this.root.dataset.ready = "true";
       await Promise.all(this.panes.map((pane) => pane.overview.fetch()));
     } catch (problem) {
@@ -175,8 +176,8 @@ export class Explorer extends Navigation {
     }
   }
 
-  watchSize() {
-    const widths = new Map();
+  /** Follows the panes' widths from those that the first view was asked for: what is chosen may narrow them at once. */
+  watchSize(widths) {
     this.sizes = new ResizeObserver(() => {
       for (const pane of this.panes) {
         if (widths.get(pane) === pane.width) continue;
@@ -186,10 +187,7 @@ export class Explorer extends Navigation {
         pane.overview.fetch().catch((problem) => this.failed(problem));
       }
     });
-    for (const pane of this.panes) {
-      widths.set(pane, pane.width);
-      this.sizes.observe(pane.stage);
-    }
+    for (const pane of this.panes) this.sizes.observe(pane.stage);
   }
 
   dispose() {

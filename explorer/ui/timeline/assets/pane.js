@@ -224,15 +224,15 @@ export class Pane {
     this.request?.abort();
     const request = new AbortController();
     this.request = request;
-    const view = this.view;
+    const { view, width } = this;
     const half = (view.end - view.start) / 2;
     const wanted = { start: Math.floor(view.start - half), end: Math.ceil(view.end + half) };
     const shown = this.lanes.flatMap((lane) => lane.rows.map((row) => row.index));
     const pattern = this.host.pattern;
     try {
-      const parameters = { ...wanted, width: 2 * Math.round(this.width), rows: shown.join(","), pattern };
+      const parameters = { ...wanted, width: 2 * Math.round(width), rows: shown.join(","), pattern };
       this.detail = await this.api.view(parameters, request.signal);
-      this.detailRange = { ...wanted, scale: (view.end - view.start) / this.width, pattern };
+      this.detailRange = { ...wanted, scale: (view.end - view.start) / width, pattern };
       this.counts.detail += 1;
       this.counts.bytes = this.detail.bytes;
       this.draw();
