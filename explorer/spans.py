@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 Times = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int64]
+_DEEPEST_SHORT = np.iinfo(np.int16).max
 NO_ROW = -1
 """Stands for "none" in row arrays inside the program; tables hold null instead."""
 
@@ -109,10 +110,8 @@ def nest(start: Times, end: Times) -> Nesting:
     """
     depth = _open_before(start, end)
     parent = _parents_by_depth(depth)
-    has_parent = parent != NO_ROW
-    closed = np.zeros(len(start), bool)
-    closed[has_parent] = end[parent[has_parent]] < end[has_parent]
-    if not closed.any():
+    crosses = (end[parent] < end) & (parent != NO_ROW)
+    if not crosses.any():
         return Nesting(depth.astype(np.int32), parent, 0)
     return _nest_one_by_one(start, end)
 
@@ -145,8 +144,10 @@ def _open_before(start: Times, end: Times) -> Rows:
 
 def _parents_by_depth(depth: Rows) -> Rows:
     parent = np.full(len(depth), NO_ROW, np.int64)
-    order = np.argsort(depth, kind="stable")
-    edges = np.searchsorted(depth[order], np.arange(depth.max(initial=-1) + 2))
+    deepest = depth.max(initial=-1)
+    # numpy sorts integers of 16 bits by their digits, several times as fast as larger ones
+    order = np.argsort(depth.astype(np.int16) if deepest < _DEEPEST_SHORT else depth, kind="stable")
+    edges = np.searchsorted(depth[order], np.arange(deepest + 2))
     for level in range(1, len(edges) - 1):
         above = order[edges[level - 1] : edges[level]]
         here = order[edges[level] : edges[level + 1]]
@@ -203,11 +204,11 @@ def innermost(start: Times, end: Times) -> Innermost:
     if nesting.crossing_count:
         return _innermost_one_by_one(start, end, rows)
     parents = np.where(nesting.parent >= 0, rows[nesting.parent], NO_ROW)
-    time = np.concatenate([end[rows], start[rows]])
-    opened = np.concatenate([parents, rows])
-    # At one time ends come before starts, deep ends before shallow ones, shallow starts before deep ones.
-    rank = np.concatenate([-nesting.depth.astype(np.int64) - 1, nesting.depth.astype(np.int64) + 1])
-    order = np.lexsort((rank, time))
+    # At one time ends come before starts, deep ends before shallow ones (later rows lie deeper), shallow starts before
+    # deep ones: so they stand here, and a stable sort keeps it. Both halves are nearly in order, which makes it fast.
+    time = np.concatenate([end[rows][::-1], start[rows]])
+    opened = np.concatenate([parents[::-1], rows])
+    order = np.argsort(time, kind="stable")
     return _last_of_each_time(time[order], opened[order])
 
 

@@ -194,7 +194,8 @@ def codes_and_words(table: pa.Table, column: str) -> tuple[npt.NDArray[np.int32]
     """A name column as (code of each row, word of each code); a null has code −1."""
     combined = table[column].combine_chunks()
     encoded = combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
-    return encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary.to_pylist()
+    indices = encoded.indices.fill_null(-1) if encoded.null_count else encoded.indices
+    return indices.to_numpy(), encoded.dictionary.to_pylist()
 
 
 def _natural(scope: str) -> tuple[tuple[int, str], ...]:

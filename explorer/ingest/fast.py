@@ -32,8 +32,8 @@ from explorer.spans import distinct_rows
 __all__ = ["RefusedError", "load_machine_code", "read_documents_fast"]
 
 _SCANNER_COUNT = 2
-_MOST_WAITING = _SCANNER_COUNT + 1
-"""Pieces in work: one more than scanners, so that none of them waits for this thread."""
+_MOST_WAITING = _SCANNER_COUNT + 2
+"""Pieces in work: more than scanners, so that none of them waits for this thread, or for text while another is slow."""
 _KEPT_BYTES = 16 << 20
 _CODES = {"host": HOST_CODES, "work": WORK_CODES}
 _BRACKETS = str.maketrans("", "", "[] \t\r\n")

@@ -155,24 +155,26 @@ class HostSide:
 
     def _prefer_named(self, chosen: Rows) -> Rows:
         host, operators, calls = self.host, self.operator_rows, self.call_rows
-        with_id = operators[host.external_id[operators] != ABSENT]
-        order = np.argsort(host.external_id[with_id], kind="stable")
-        ids = host.external_id[with_id][order]
-        position_of_row = np.full(len(host.kind), NO_ROW, np.int64)
-        position_of_row[operators] = np.arange(len(operators))
+        ids = host.external_id[operators]
         wanted = host.external_id[calls]
-        place = np.minimum(np.searchsorted(ids, wanted, side="right") - 1, len(ids) - 1)
-        if len(ids) == 0:
+        has_other = (chosen == NO_ROW) | (ids[chosen] != wanted) if len(ids) else np.zeros(len(calls), bool)
+        asking = np.flatnonzero(has_other & (wanted != ABSENT))
+        with_id = np.flatnonzero(ids != ABSENT)
+        if len(asking) == 0 or len(with_id) == 0:
             return chosen
-        named = with_id[order][place]
+        with_id = with_id[np.argsort(ids[with_id], kind="stable")]
+        place = np.searchsorted(ids[with_id], wanted[asking], side="right") - 1
+        named = with_id[np.maximum(place, 0)]
+        operator, call = operators[named], calls[asking]
         is_around = (
-            (ids[place] == wanted)
-            & (place >= 0)
-            & (self.thread_key[named] == self.thread_key[calls])
-            & (host.start_ns[named] <= host.start_ns[calls])
-            & (host.end_ns[named] >= host.end_ns[calls])
+            (place >= 0)
+            & (ids[named] == wanted[asking])
+            & (self.thread_key[operator] == self.thread_key[call])
+            & (host.start_ns[operator] <= host.start_ns[call])
+            & (host.end_ns[operator] >= host.end_ns[call])
         )
-        return np.where(is_around, position_of_row[named], chosen)
+        chosen[asking[is_around]] = named[is_around]
+        return chosen
 
     def call_table(self, call_of_work: Rows, operator_of_call: Rows, is_pageable: npt.NDArray[np.bool_]) -> pa.Table:
         """The calls; `is_pageable` says which pieces of work copy pageable memory, for which their calls wait."""

@@ -18,7 +18,7 @@ from isal import isal_zlib
 
 from explorer.errors import TraceError
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 2 << 20
 TEXT_LIMIT_BYTES = 64 << 30
 PLAIN_TEXT_BYTES, MOST_PACKING = 1 << 30, 300
 """A file that unpacks to more than the first is refused when it is more than so many times its size: gzip packs up to a

@@ -14,7 +14,8 @@ WORK_CODES = ("name", "process", "device", "stream", "grid", "block", "communica
 WORK_LONGS = (*HOST_LONGS, "registers_per_thread", "shared_memory_bytes", "copied_bytes")
 """What the columns of the code and number arrays are, in order."""
 
-ROW_ROOM = 1 << 15
+ROW_ROOM = (1 << 16) + 64
+"""Rows of a block. No power of two: one row's values would then all compete for the same few lines of the cache."""
 METADATA_ROOM = 1 << 10
 UNRESOLVED, NOT_KEPT = -2, -1
 """In `kinds`: a category that Python has not seen yet, and one that no table takes."""
@@ -39,26 +40,65 @@ UNRESOLVED, NOT_KEPT = -2, -1
 """Offsets in the layout: ten addresses, a length, then what compiled code writes."""
 
 
-def _columns(names: tuple[str, ...], kind: type[np.generic]) -> npt.NDArray[Any]:
-    """One row of the array a column: what compiled code finds ROW_ROOM values further on."""
-    return np.zeros((len(names), ROW_ROOM), kind)
+@dataclass(frozen=True)
+class _Block:
+    """Room for ROW_ROOM rows; one row of an array a column: what compiled code finds ROW_ROOM values further on.
+
+    Memory that no row is written to costs nothing, so nothing is cleared here.
+    """
+
+    kinds: npt.NDArray[np.uint8]
+    codes: npt.NDArray[np.int32]
+    longs: npt.NDArray[np.int64]
+    occupancy: npt.NDArray[np.float64]
+
+
+@dataclass
+class _Side:
+    """Hosts' or works' rows: the block in use, how many of its rows were handed out, and where its addresses stand."""
+
+    name: str
+    code_names: tuple[str, ...]
+    long_names: tuple[str, ...]
+    count_at: int
+    handed_out: int = 0
+    block: _Block = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """Begins a block; the one before lives on in what was handed out."""
+        self.handed_out = 0
+        self.block = _Block(
+            kinds=np.empty(ROW_ROOM, np.uint8),
+            codes=np.empty((len(self.code_names), ROW_ROOM), np.int32),
+            longs=np.empty((len(self.long_names), ROW_ROOM), np.int64),
+            occupancy=np.empty(ROW_ROOM if self.name == "work" else 0, np.float64),
+        )
+
+    def hand_out(self, count: int) -> dict[str, npt.NDArray[Any]]:
+        """The columns of the rows since the last time, up to the block's `count`-th."""
+        rows = slice(self.handed_out, count)
+        self.handed_out = count
+        found: dict[str, npt.NDArray[Any]] = {"kind": self.block.kinds[rows]}
+        for names, columns in ((self.code_names, self.block.codes), (self.long_names, self.block.longs)):
+            found.update(zip(names, columns[:, rows], strict=True))
+        if len(self.block.occupancy):
+            found["occupancy_percent"] = self.block.occupancy[rows]
+        return {f"{self.name}.{key}": column for key, column in found.items()}
 
 
 @dataclass
 class RowBuffers:
-    """Rows of at most ROW_ROOM events a side, taken away whenever they are full.
+    """Rows of both sides, handed out piece by piece.
 
     `kinds` and `category_counts` are by token: what a category (or the phase of an event without one) means, and how
     many events had it.
     """
 
-    host_kinds: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(ROW_ROOM, np.uint8))
-    host_codes: npt.NDArray[np.int32] = field(default_factory=lambda: _columns(HOST_CODES, np.int32))
-    host_longs: npt.NDArray[np.int64] = field(default_factory=lambda: _columns(HOST_LONGS, np.int64))
-    work_kinds: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(ROW_ROOM, np.uint8))
-    work_codes: npt.NDArray[np.int32] = field(default_factory=lambda: _columns(WORK_CODES, np.int32))
-    work_longs: npt.NDArray[np.int64] = field(default_factory=lambda: _columns(WORK_LONGS, np.int64))
-    occupancy: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(ROW_ROOM, np.float64))
+    host: _Side = field(default_factory=lambda: _Side("host", HOST_CODES, HOST_LONGS, HOST_COUNT))
+    work: _Side = field(default_factory=lambda: _Side("work", WORK_CODES, WORK_LONGS, WORK_COUNT))
     metadata: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((METADATA_ROOM, 2), np.int64))
     kinds: npt.NDArray[np.int8] = field(default_factory=lambda: np.full(0, UNRESOLVED, np.int8))
     category_counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -79,22 +119,14 @@ class RowBuffers:
         self._lay_out()
 
     def take(self) -> dict[str, npt.NDArray[Any]]:
-        """Copies of the columns written so far, which are forgotten here; metadata events are taken separately."""
-        host, work = self.count(HOST_COUNT), self.count(WORK_COUNT)
-        taken: dict[str, npt.NDArray[Any]] = {
-            "host.kind": self.host_kinds[:host].copy(),
-            "work.kind": self.work_kinds[:work].copy(),
-            "work.occupancy_percent": self.occupancy[:work].copy(),
-        }
-        for side, count, names, columns in (
-            ("host", host, HOST_CODES, self.host_codes),
-            ("host", host, HOST_LONGS, self.host_longs),
-            ("work", work, WORK_CODES, self.work_codes),
-            ("work", work, WORK_LONGS, self.work_longs),
-        ):
-            for name, column in zip(names, columns, strict=True):
-                taken[f"{side}.{name}"] = column[:count].copy()
-        self.layout[HOST_COUNT // 8 : METADATA_COUNT // 8] = 0
+        """The columns written since the last time, as they lie here; metadata events are taken separately."""
+        taken = {}
+        for side in (self.host, self.work):
+            taken.update(side.hand_out(self.count(side.count_at)))
+            if side.handed_out == ROW_ROOM:
+                side.renew()
+                self.layout[side.count_at // 8] = 0
+        self._lay_out()
         return taken
 
     def take_metadata(self) -> list[tuple[int, int]]:
@@ -104,14 +136,15 @@ class RowBuffers:
         return [(start, end) for start, end in found]
 
     def _lay_out(self) -> None:
+        host, work = self.host.block, self.work.block
         arrays = (
-            self.host_kinds,
-            self.host_codes,
-            self.host_longs,
-            self.work_kinds,
-            self.work_codes,
-            self.work_longs,
-            self.occupancy,
+            host.kinds,
+            host.codes,
+            host.longs,
+            work.kinds,
+            work.codes,
+            work.longs,
+            work.occupancy,
             self.metadata,
             self.kinds,
             self.category_counts,

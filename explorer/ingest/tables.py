@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from explorer.errors import TraceError
 from explorer.ingest.columns import ABSENT, Codes
 from explorer.spans import distinct_rows
 
+_MOST_TEXT_BYTES = 2**31 - 1
 Column = npt.NDArray[Any] | tuple[npt.NDArray[np.int32], Sequence[str]]
 """Numbers (ABSENT or NaN is null), row numbers (−1 is null), or codes (−1 is null) with their words."""
 
@@ -41,7 +43,8 @@ def _array(field: pa.Field, column: Column | None, length: int) -> pa.Array:
 def _filled(column: npt.NDArray[Any], kind: pa.DataType, missing: npt.NDArray[np.bool_] | None) -> pa.Array:
     """The column as it lies in memory, where Arrow can use it so, and null where something is missing."""
     if pa.types.is_boolean(kind):
-        return pa.array(column, kind)
+        bits = pa.py_buffer(np.packbits(column, bitorder="little"))
+        return pa.Array.from_buffers(kind, len(column), [None, bits])
     has_missing = missing is not None and bool(missing.any())
     present = pa.py_buffer(np.packbits(~missing, bitorder="little")) if missing is not None and has_missing else None
     numbers = np.ascontiguousarray(column, kind.to_pandas_dtype())
@@ -66,7 +69,17 @@ def _words(codes: npt.NDArray[np.int32], words: Sequence[str]) -> pa.Array:
     for code in distinct_rows(places).tolist():
         new_code[code] = position_of_text.setdefault(words[code], len(position_of_text))
     indices = _filled(new_code.take(places), pa.int32(), codes < 0)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(list(position_of_text), pa.string()))
+    return pa.DictionaryArray.from_arrays(indices, _texts(list(position_of_text)))
+
+
+def _texts(texts: Sequence[str]) -> pa.Array:
+    """Those texts as Arrow holds them. `pa.array` would import pandas, which takes longer than many a trace."""
+    encoded = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    if ends[-1] > _MOST_TEXT_BYTES:
+        raise TraceError(f"The trace's distinct texts take {ends[-1]:,} bytes, more than a table holds; record less.")
+    buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(texts), buffers)
 
 
 def per_word(

@@ -6,7 +6,8 @@
 
 HTA and torch-tb-profiler are installed into environments of their own, in `--folder`, on first use. Every reading is a
 process of its own; its seconds start after its imports, its memory is the process' peak, imports and all. Short
-readings, of every tool alike, are repeated up to three times, and the fastest counts.
+readings, of every tool alike, are repeated in up to five rounds, so that a slow minute of the machine meets all of
+them, and each tool's fastest counts.
 
 The limits (ingest_limits.py) are judged by wall seconds, since waiting is what people do. CPU seconds stand beside
 them: two threads read, and another load on the machine changes CPU seconds less. Exits 1 when a limit is missed.
@@ -30,7 +31,7 @@ from tests.benchmarks.ingest_limits import Measured, verdicts
 from tests.shared import SHARED
 
 _REAL = (SHARED / "traces" / "v100_rank1_large_memory_nccl.json.gz",)
-_MOST_READINGS, _WORTH_REPEATING_S = 3, 10.0
+_MOST_READINGS, _WORTH_REPEATING_S = 5, 12.0
 _LONGEST_COMPILATION_S = 120.0
 _OURS = """
 import sys, time
@@ -98,15 +99,20 @@ def python_of(tool: str, folder: Path) -> str:
     return str(python)
 
 
-def measure(tool: str, path: Path, folder: Path) -> Measured | str:
-    """Seconds and memory of a tool's fastest reading, or why it failed."""
-    found: list[Measured] = []
-    while len(found) < _MOST_READINGS and sum(one.seconds for one in found) < _WORTH_REPEATING_S:
-        one = _measure_fresh(path, folder) if tool == "explorer, fresh" else _measure_once(tool, path, folder)
-        if isinstance(one, str):
-            return one
-        found.append(one)
-    return min(found, key=lambda one: one.seconds)
+def measure(tools: Sequence[str], path: Path, folder: Path) -> dict[str, Measured | str]:
+    """Seconds and memory of every tool's fastest reading, or why it failed."""
+    found: dict[str, Measured | str] = {}
+    spent = dict.fromkeys(tools, 0.0)
+    for _ in range(_MOST_READINGS):
+        for tool in [tool for tool in tools if spent[tool] < _WORTH_REPEATING_S]:
+            one = _measure_fresh(path, folder) if tool == "explorer, fresh" else _measure_once(tool, path, folder)
+            before = found.setdefault(tool, one)
+            if isinstance(one, str) or isinstance(before, str):
+                spent[tool] = _WORTH_REPEATING_S
+                continue
+            spent[tool] += one.seconds
+            found[tool] = min(before, one, key=lambda reading: reading.seconds)
+    return found
 
 
 def _measure_fresh(path: Path, folder: Path) -> Measured | str:
@@ -162,7 +168,7 @@ def compare(path: Path, event_count: int, tools: Sequence[str], asked: argparse.
     """Prints one table for one file and its limits below; whether all of them are met."""
     print(f"\n{path.name}: {event_count:,} events, {path.stat().st_size / 1e6:.1f} MB")
     print(f"{'':26}{'s':>8}{'CPU s':>8}{'s/M':>8}{'MB':>7}{'MB/M':>7}{'HTA s/s':>9}{'CPU s/s':>9}")
-    found = {tool: measure(tool, path, asked.folder) for tool in tools}
+    found = measure(tools, path, asked.folder)
     if asked.trace_processor:
         found["perfetto"] = measure_perfetto(asked.trace_processor, path)
     slowest = found.get("hta")
@@ -203,7 +209,7 @@ def main() -> int:
         if not path.exists():
             write_trace(path, count)
         all_met &= compare(path, count, tools, asked)
-    for path in asked.traces:
+    for path in map(Path.resolve, asked.traces):
         counted = subprocess.run([sys.executable, "-c", _COUNT, str(path)], capture_output=True, text=True, check=True)
         all_met &= compare(path, json.loads(counted.stdout), tools, asked)
     return 0 if all_met else 1

@@ -17,6 +17,7 @@ from explorer.ingest.columns import Document
 from explorer.ingest.fast import RefusedError, read_documents_fast
 from explorer.ingest.link import Linked, link
 from explorer.ingest.open import open_source
+from explorer.ingest.rows import ROW_ROOM
 from explorer.ingest.tolerant import read_documents
 from tests.shared import SHARED, needs_shared, shared_traces
 
@@ -206,3 +207,21 @@ def test_text_cut_anywhere_is_read_again_and_not_misread(tmp_path: Path, monkeyp
             cut = link(reader(open_source(path)))
             assert plain(cut.work).equals(plain(whole.work))
             assert cut.base_time_ns == whole.base_time_ns
+
+
+def test_more_rows_than_a_block_of_either_side_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("explorer.ingest.fast._SCANNER_COUNT", 1)
+    path = tmp_path / "long.json"
+    shared = '"ph":"X","pid":0,"tid":7,"dur":1,"args":{"correlation":'
+    host, work = '{"cat":"cuda_runtime","name":"launch%d",', '{"cat":"kernel","name":"k%d",'
+    events = (
+        f'{start % (number % 7)}"ts":{number},{shared}{number}}}}}'
+        for number in range(ROW_ROOM + ROW_ROOM // 2)
+        for start in (host, work)
+    )
+    path.write_text(f'{{"traceEvents":[{",".join(events)}]}}', encoding="utf-8")
+
+    fast, tolerant = both(path)
+
+    assert len(fast[0].host.start_ns) == len(fast[0].work.start_ns) > ROW_ROOM
+    assert_same(fast, tolerant)
