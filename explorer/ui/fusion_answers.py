@@ -103,7 +103,7 @@ def _expression_map(folder: str, stamp: str, name: str, _result: ExpressionResul
 @st.cache_resource(show_spinner=False, max_entries=_LIMIT)
 def _gallery_trace(path: str, stamp: str) -> Trace:
     del stamp
-    return open_trace(Path(path))
+    return open_trace(Path(path), is_polite=True)
 
 
 @st.cache_resource(show_spinner=False, max_entries=_LIMIT)
