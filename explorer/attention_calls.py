@@ -13,7 +13,8 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from explorer.attention_call import AttentionCall, MaskShape
-from explorer.settings import ModelShape, RunSettings
+from explorer.model_shapes import ModelShape
+from explorer.settings import RunSettings
 
 CallSet = Literal["presets", "why_not", "grid"]
 Scale = Literal["full", "small"]

@@ -21,7 +21,8 @@ from explorer.errors import ExplorerError, SettingsError
 from explorer.gallery_command import add_gallery, run_function
 from explorer.launch import default_device
 from explorer.making import make_recording
-from explorer.settings import CHOICES, MODEL_SHAPES, RunSettings, default_cache_tokens
+from explorer.model_shapes import MODEL_SHAPES
+from explorer.settings import CHOICES, RunSettings, default_cache_tokens
 from explorer.shapes_command import add_shapes
 from explorer.sweep_command import add_sweep
 

@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar, get_args
 
 from explorer.errors import SettingsError
-from explorer.settings import Device, Dtype, refuse_unknown
+from explorer.model_shapes import Dtype
+from explorer.settings import Device, refuse_unknown
 
 EXPRESSION_TITLES: Mapping[str, str] = MappingProxyType(
     {

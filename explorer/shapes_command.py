@@ -12,7 +12,8 @@ from pathlib import Path
 from explorer.errors import SettingsError
 from explorer.launch import default_device
 from explorer.making import Answers, make_or_tell
-from explorer.settings import CHOICES, MODEL_SHAPES
+from explorer.model_shapes import MODEL_SHAPES
+from explorer.settings import CHOICES
 from explorer.shapes_settings import (
     DYNAMICS,
     EXPRESSIONS,

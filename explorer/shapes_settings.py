@@ -14,7 +14,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
 
 from explorer.errors import SettingsError
-from explorer.settings import CHOICES, MODEL_SHAPES, CompileScope, Device, Dtype, RunSettings, refuse_unknown
+from explorer.model_shapes import MODEL_SHAPES, Dtype
+from explorer.settings import CHOICES, CompileScope, Device, RunSettings, refuse_unknown
 
 Dynamic = Literal["none", "false", "true", "mark_dynamic", "buckets"]
 """`dynamic=` None, False or True; None with the batch marked dynamic; False with the batch padded to vLLM's sizes."""

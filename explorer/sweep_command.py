@@ -13,7 +13,8 @@ from explorer.errors import SettingsError
 from explorer.graph_modes import GRAPH_MODES
 from explorer.launch import default_device
 from explorer.making import Answers, make_or_tell
-from explorer.settings import CHOICES, MODEL_SHAPES, default_cache_tokens
+from explorer.model_shapes import MODEL_SHAPES
+from explorer.settings import CHOICES, default_cache_tokens
 from explorer.sweep_settings import LARGEST_SWEPT_SIZE, SweepSettings
 
 

@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 
 from explorer.errors import RecordingError, SettingsError
 from explorer.graph_modes import GRAPH_MODES, PAIRS, GraphKind, GraphMode
-from explorer.settings import AttentionBackend, Device, Dtype, RunSettings, refuse_unknown
+from explorer.model_shapes import Dtype
+from explorer.settings import AttentionBackend, Device, RunSettings, refuse_unknown
 
 LARGEST_SWEPT_SIZE = 4000
 MOST_SIZES = 512

@@ -9,7 +9,8 @@ import pytest
 
 from explorer.errors import SettingsError
 from explorer.experiments import settings_from_json, settings_to_json, validated
-from explorer.settings import MODEL_SHAPES, RunSettings, default_cache_tokens
+from explorer.model_shapes import MODEL_SHAPES
+from explorer.settings import RunSettings, default_cache_tokens
 
 GPU = RunSettings(model="qwen3-0.6b", device="cuda")
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from explorer.attention_call import AttentionCall
 from explorer.attention_calls import call_of_run
 from explorer.attention_names import BACKEND_LABELS
+from explorer.model_shapes import ModelShape
 from explorer.probe_results import CallResult, Cell, ProbeResults
-from explorer.settings import CHOICES, ModelShape, RunSettings
+from explorer.settings import CHOICES, RunSettings
 from explorer.units import text
 
 

@@ -22,7 +22,8 @@ from explorer.attention_calls import call_of_run
 from explorer.engine.costs import first_position
 from explorer.engine.probe_ask import automatic_choice
 from explorer.engine.probe_inputs import make_inputs
-from explorer.settings import AttentionBackend, ModelShape, RunSettings
+from explorer.model_shapes import ModelShape
+from explorer.settings import AttentionBackend, RunSettings
 
 # A plain dictionary, since compiled code looks into it.
 _BACKENDS: Mapping[str, SDPBackend] = {

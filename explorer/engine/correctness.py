@@ -36,7 +36,7 @@ from explorer.engine.model import Qwen3
 from explorer.engine.weights import WeightSource, build_model
 from explorer.engine.workload import Step, Workload, fill_context
 from explorer.facts import Correctness
-from explorer.settings import Dtype
+from explorer.model_shapes import Dtype
 
 ERROR_LIMITS: Mapping[Dtype, float] = MappingProxyType({"bfloat16": 0.05, "float16": 0.01, "float32": 1e-4})
 ROUNDING: Mapping[Dtype, float] = MappingProxyType({"bfloat16": 2**-8, "float16": 2**-11, "float32": 2**-24})

@@ -6,7 +6,8 @@ the last token of a row only. Sources: definitions of the step floor; 2 FLOPs a 
 
 from __future__ import annotations
 
-from explorer.settings import ModelShape, RunSettings
+from explorer.model_shapes import ModelShape
+from explorer.settings import RunSettings
 
 
 def tokens_per_step(settings: RunSettings) -> int:

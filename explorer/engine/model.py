@@ -28,7 +28,7 @@ from torch.nn import functional
 
 from explorer.engine.attention import AttentionPolicy, attend, under_backend
 from explorer.engine.modules import Embedding, Linear, RMSNorm
-from explorer.settings import ModelShape
+from explorer.model_shapes import ModelShape
 
 
 class StepInputs(NamedTuple):

@@ -18,7 +18,7 @@ import torch
 from explorer.engine.attention import AttentionPolicy
 from explorer.engine.model import Qwen3
 from explorer.errors import SettingsError
-from explorer.settings import ModelShape
+from explorer.model_shapes import ModelShape
 
 _JOINED: Mapping[str, tuple[str, ...]] = {
     "qkv_proj": ("q_proj", "k_proj", "v_proj"),

@@ -19,7 +19,8 @@ from explorer.engine.environment import free_memory_bytes
 from explorer.engine.failures import OutOfMemoryError
 from explorer.engine.model import Qwen3
 from explorer.engine.weights import FolderWeights, RandomWeights, WeightSource, build_model
-from explorer.settings import MODEL_SHAPES, ModelShape, RunSettings
+from explorer.model_shapes import MODEL_SHAPES, ModelShape
+from explorer.settings import RunSettings
 
 Step = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 """(tokens BL, position of the first in each row B) → logits BV of the token after the last."""

@@ -13,8 +13,9 @@ from explorer.analysis.attention_saving import alternatives, run_to_check, savin
 from explorer.attention_calls import call_of_run
 from explorer.attention_names import BACKEND_LABELS
 from explorer.errors import ExplorerError
+from explorer.model_shapes import MODEL_SHAPES
 from explorer.report import Report
-from explorer.settings import MODEL_SHAPES, RunSettings
+from explorer.settings import RunSettings
 from explorer.trace import Trace
 from explorer.ui import pieces
 from explorer.ui.answers import step_of, trace_of

@@ -9,7 +9,8 @@ import streamlit as st
 from explorer.errors import ExplorerError
 from explorer.experiments import validated
 from explorer.launch import ENDED
-from explorer.settings import MODEL_SHAPES, default_cache_tokens
+from explorer.model_shapes import MODEL_SHAPES
+from explorer.settings import default_cache_tokens
 from explorer.sweep_settings import SweepSettings
 from explorer.ui import pieces
 from explorer.ui.jobs import any_active, launcher, statuses

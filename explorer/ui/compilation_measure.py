@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.errors import ExplorerError
 from explorer.experiments import validated
 from explorer.launch import ENDED
-from explorer.settings import MODEL_SHAPES
+from explorer.model_shapes import MODEL_SHAPES
 from explorer.shapes_settings import DYNAMIC_LABELS, EXPRESSIONS, MODEL_SUBJECT, ShapesSettings
 from explorer.ui import pieces
 from explorer.ui.compilation_sizes import Sizes, draw_sizes

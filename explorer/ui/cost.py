@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from explorer.settings import BYTES_OF_DTYPE, MODEL_SHAPES, RunSettings
+from explorer.model_shapes import BYTES_OF_DTYPE, MODEL_SHAPES
+from explorer.settings import RunSettings
 from explorer.ui.sources import Source
 
 _LOGIT_BYTES = 4

@@ -8,7 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.settings import CHOICES, MODE_LABELS, MODEL_SHAPES, RunSettings, default_cache_tokens
+from explorer.model_shapes import MODEL_SHAPES
+from explorer.settings import CHOICES, MODE_LABELS, RunSettings, default_cache_tokens
 from explorer.ui.machine import Machine
 
 _COLUMNS = (1.1, 2, 2)

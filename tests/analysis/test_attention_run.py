@@ -16,8 +16,9 @@ from explorer.attention_calls import call_of_run
 from explorer.attention_names import Backends
 from explorer.facts import Facts
 from explorer.ingest import read_trace
+from explorer.model_shapes import MODEL_SHAPES
 from explorer.probe_results import ProbeResults
-from explorer.settings import MODEL_SHAPES, RunSettings
+from explorer.settings import RunSettings
 from explorer.trace import Trace
 from tests.drawn_probe import drawn_results
 from tests.shared import SHARED, needs_shared

@@ -11,7 +11,8 @@ import torch
 from explorer.engine import correctness
 from explorer.engine.correctness import STEP_COUNT, Reference, compare, first_diverging_layer, reference_of
 from explorer.engine.workload import Workload, build_workload, open_weights
-from explorer.settings import Dtype, RunSettings
+from explorer.model_shapes import Dtype
+from explorer.settings import RunSettings
 
 
 def workload_of(**fields: Any) -> Workload:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from explorer.engine.costs import kv_cache_bytes, kv_read_bytes, kv_written_bytes, step_flops, tokens_per_step
-from explorer.settings import ModelShape, RunSettings
+from explorer.model_shapes import ModelShape
+from explorer.settings import RunSettings
 
 SHAPE = ModelShape(
     name="two by two",

@@ -12,7 +12,7 @@ import torch
 from explorer.engine.attention import AttentionPolicy
 from explorer.engine.model import Qwen3
 from explorer.engine.weights import FolderWeights, RandomWeights, build_model
-from explorer.settings import MODEL_SHAPES, TINY
+from explorer.model_shapes import MODEL_SHAPES, TINY
 
 SaveModel = Callable[..., tuple[Any, Path]]
 CPU = torch.device("cpu")

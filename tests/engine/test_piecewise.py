@@ -15,7 +15,7 @@ from explorer.engine.model import Qwen3
 from explorer.engine.piecewise import Inputs, Pieces, PiecewiseStep, attend_mixed, compiled_functions
 from explorer.engine.weights import RandomWeights, build_model
 from explorer.errors import SettingsError
-from explorer.settings import TINY
+from explorer.model_shapes import TINY
 from tests.engine.stand_in_graph import record
 
 TOKENS = torch.randint(300, (3, 20), generator=torch.Generator().manual_seed(1))

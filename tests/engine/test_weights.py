@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from explorer.engine.weights import FolderWeights, RandomWeights, build_model, shape_of_folder
 from explorer.errors import SettingsError
-from explorer.settings import TINY
+from explorer.model_shapes import TINY
 
 SaveModel = Callable[..., tuple[Any, Path]]
 CPU = torch.device("cpu")

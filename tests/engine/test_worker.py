@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from explorer.model_shapes import TINY
 from explorer.recording import Progress, Recording
-from explorer.settings import TINY, RunSettings
+from explorer.settings import RunSettings
 from explorer.shapes_results import STAGES
 
 EngineRun = tuple[Recording, int, list[Progress | None]]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from explorer.model_shapes import TINY
 from explorer.recording import Recording, create_recording
-from explorer.settings import TINY
 from explorer.shapes_results import STAGES, results_from_json
 from explorer.shapes_settings import ShapesSettings
 from tests.gpu.conftest import run_engine

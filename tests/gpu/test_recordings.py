@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from explorer.attention_names import backend_of_name
+from explorer.model_shapes import TINY
 from explorer.recording import Recording
-from explorer.settings import TINY, AttentionBackend, Mode
+from explorer.settings import AttentionBackend, Mode
 
 pytestmark = pytest.mark.gpu
 
