@@ -15,7 +15,7 @@ def main() -> None:
     st.set_page_config(page_title="Kernel explorer", page_icon=frame.ICON, layout="wide")
     page = st.navigation(
         [
-            st.Page("screens/compare.py", title="Compare", url_path="compare", default=True),
+            st.Page("screens/compare.py", title="Compare", default=True),
             st.Page("screens/run.py", title="Run", url_path="run"),
             st.Page("screens/timeline.py", title="Timeline", url_path="timeline"),
             st.Page("screens/gaps.py", title="Gaps", url_path="gaps"),
@@ -25,6 +25,8 @@ def main() -> None:
             st.Page("screens/compilation.py", title="Compilation", url_path="compilation"),
             st.Page("screens/library.py", title="Library", url_path="library"),
             st.Page("screens/contents.py", title="What is in this trace", url_path="contents"),
+            # The first page stands at the root; whoever types its name means it too.
+            st.Page("screens/compare.py", title="Compare", url_path="compare", visibility="hidden"),
         ]
     )
     write_style(current_theme())
