@@ -15,7 +15,7 @@ def main() -> None:
     st.set_page_config(page_title="Kernel explorer", page_icon=frame.ICON, layout="wide")
     page = st.navigation(
         [
-            st.Page("screens/compare.py", title="Compare", default=True),
+            st.Page("screens/compare.py", title="Compare", url_path="", default=True),
             st.Page("screens/run.py", title="Run", url_path="run"),
             st.Page("screens/timeline.py", title="Timeline", url_path="timeline"),
             st.Page("screens/gaps.py", title="Gaps", url_path="gaps"),

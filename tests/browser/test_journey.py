@@ -84,6 +84,14 @@ def test_every_page_fits_and_is_themed(
     context.close()
 
 
+def test_the_first_page_answers_to_its_name_too(server: str, page: Page) -> None:
+    page.goto(f"{server}/compare?a=sample:graph")
+    expect(page.locator("h1.finding")).to_be_visible()
+    settled(page)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_role("link", name="Compare", exact=True)).to_have_count(1)
+
+
 def test_labels_of_the_bars_do_not_overlap(server: str, page: Page) -> None:
     page.goto(server)
     settled(page)

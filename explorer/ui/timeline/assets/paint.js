@@ -144,6 +144,8 @@ function eventText(scene, row, code, room) {
   const name = scene.nameOf(row, code);
   const short = row.table === "work" ? shortName(name) : name;
   if (short.length <= room) return short;
+  const number = /#\d+$/.exec(short)?.[0]; // of many layers, which one says more than "layer…"
+  if (number?.length <= room) return number;
   return room >= 4 ? `${short.slice(0, room - 1)}…` : "";
 }
 
