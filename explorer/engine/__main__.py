@@ -14,12 +14,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
+from explorer.engine.compile_caches import start_cold
 from explorer.engine.journal import Journal
 from explorer.errors import ExplorerError
-from explorer.experiments import ExperimentSettings, validated
+from explorer.experiments import validated
 from explorer.recording import LOG_FILE, Progress, Recording, open_recording
-
-_CACHE_VARIABLES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
 
 
 def main(arguments: list[str]) -> int:
@@ -37,7 +36,8 @@ def main(arguments: list[str]) -> int:
     _record_uncaught(journal)
     # Compiling processes may still be writing when the run ends, hence no complaint about leftovers.
     with tempfile.TemporaryDirectory(prefix="kernel-explorer-", ignore_cleanup_errors=True) as cache_folder:
-        _separate_compile_caches(settings, Path(cache_folder), journal)
+        if settings.compiles:
+            start_cold(Path(cache_folder), journal)
         # torch comes in here, after output and caches are where they belong.
         experiment = importlib.import_module(f"explorer.engine.{settings.experiment}")
         experiment.run(validated(settings), recording.folder, journal)
@@ -53,17 +53,6 @@ def _divert_output(recording: Recording) -> TextIO:
     os.dup2(log, 2)
     os.close(log)
     return progress
-
-
-def _separate_compile_caches(settings: ExperimentSettings, folder: Path, journal: Journal) -> None:
-    """Gives this run empty Inductor and Triton caches, so that its cold start is cold; the user's own stay in force."""
-    if not settings.compiles:
-        return
-    for variable in _CACHE_VARIABLES:
-        if variable in os.environ:
-            journal.note(f"{variable} was set, so compiling may have reused earlier results.")
-        else:
-            os.environ[variable] = str(folder / variable.lower())
 
 
 def _record_uncaught(journal: Journal) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import explorer
-from explorer.engine.shapes_missing import CACHE_VARIABLES
+from explorer.engine.compile_caches import CACHE_VARIABLES
 from explorer.generated_code import GeneratedCode, KernelCall, KernelText, OperatorSource, SourceLine, code_to_json
 from explorer.recording import CODE_FILE
 

@@ -21,10 +21,10 @@ from typing import Any
 import torch
 
 from explorer.engine.calibrate import calibrate
+from explorer.engine.compile_caches import CACHE_VARIABLES
 from explorer.engine.environment import read_environment
 from explorer.engine.journal import Journal
 from explorer.engine.shapes_logs import keep_log, log_text
-from explorer.engine.shapes_missing import CACHE_VARIABLES
 from explorer.errors import RunError
 from explorer.recording import RESULTS_FILE, TORCH_TRACE_FILE, write_json
 from explorer.shapes_results import (

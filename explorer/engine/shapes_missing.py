@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from explorer.engine.compile_caches import CACHE_VARIABLES
 from explorer.engine.failures import failure_of
 from explorer.shapes_results import Missing
 
-CACHE_VARIABLES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
 _TOOLS = (
     ("No working C++ compiler found", "There is no working C++ compiler, which code for the CPU needs: install g++."),
     ("InvalidCxxCompiler", "There is no working C++ compiler, which code for the CPU needs: install g++."),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from explorer.engine.compile_caches import CACHE_VARIABLES
 from explorer.recording import Progress, Recording, create_recording
 from explorer.settings import RunSettings
 
@@ -30,7 +31,7 @@ def without_gradients() -> Iterator[None]:
 def no_cache_folder_left_set() -> Iterator[None]:
     """Compiling in this process makes PyTorch name its cache folder in the environment: workers would inherit it."""
     yield
-    for variable in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
+    for variable in CACHE_VARIABLES:
         os.environ.pop(variable, None)
 
 

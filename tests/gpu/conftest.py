@@ -11,13 +11,11 @@ from typing import Any
 
 import pytest
 
+from explorer.engine.compile_caches import CACHE_VARIABLES
 from explorer.recording import Recording, create_recording
 from explorer.settings import RunSettings
 
 ROOT = Path(__file__).parents[2]
-
-
-_CACHES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
 
 
 def run_engine(folder: Path) -> int:
@@ -26,7 +24,7 @@ def run_engine(folder: Path) -> int:
     Without the compile caches that a test leaves in this process' environment: a program that comes out of a cache is
     neither a cold start nor does it say what its kernels hold.
     """
-    cold = {name: value for name, value in os.environ.items() if name not in _CACHES}
+    cold = {name: value for name, value in os.environ.items() if name not in CACHE_VARIABLES}
     command = [sys.executable, "-m", "explorer.engine", str(folder)]
     done = subprocess.run(command, cwd=ROOT, env=cold, timeout=400, check=False, stdout=subprocess.DEVNULL)
     return done.returncode
