@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.launch import Launcher
 from explorer.settings import RunSettings
-from explorer.ui import jobs
+from explorer.ui import jobs, opening
 from explorer.ui.places import TRACES_VARIABLE
 from tests.ui.drawn import write_recording
 
@@ -28,6 +28,7 @@ def traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("samples", "runs"):
         (tmp_path / name).mkdir()
     monkeypatch.setenv(TRACES_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(opening, "_SHORT_S", 60.0)  # nobody presses reload here: a busy machine takes its time
     st.cache_resource.clear()
     st.cache_data.clear()
     yield tmp_path
@@ -47,7 +48,7 @@ def open_page() -> Callable[..., AppTest]:
     """Opens a page by its word, with query parameters, and asserts that it ran without an exception."""
 
     def opened(page: str = "compare", **address: str) -> AppTest:
-        app = AppTest.from_file(MAIN, default_timeout=30)
+        app = AppTest.from_file(MAIN, default_timeout=90)
         for name, value in address.items():
             app.query_params[name] = value
         app.run()

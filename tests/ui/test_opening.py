@@ -192,8 +192,6 @@ def test_two_real_ranks_become_one_trace(pair: Path, open_page: OpenPage) -> Non
     paths = [SHARED / "traces" / f"h200x2_tp_eager_rank{number}.json.gz" for number in (0, 1)]
     app = hand_in(open_page("library"), *[(path.name, path.read_bytes()) for path in paths])
     app.button(key="open_joined").click().run()
-    app.session_state["arrival"].openings[0].task.wait(60)
-    app.run()
 
     page = html_of(app)
     assert "1,536 pieces of GPU work on 2 devices" in page

@@ -115,7 +115,7 @@ def test_a_failed_run_says_at_which_stage_and_the_other_goes_on(traces: Path, op
 
 
 def test_runs_that_are_gone_are_said_to_be(traces: Path, open_page: OpenPage) -> None:
-    app = AppTest.from_file(str(Path(__file__).parents[2] / "explorer" / "ui" / "main.py"), default_timeout=30)
+    app = AppTest.from_file(str(Path(__file__).parents[2] / "explorer" / "ui" / "main.py"), default_timeout=90)
     app.run()
     app.switch_page("screens/run.py")
     app.query_params["runs"] = "20260101-000000-a"
