@@ -101,18 +101,18 @@ def python_of(tool: str, folder: Path) -> str:
 
 def measure(tools: Sequence[str], path: Path, folder: Path) -> dict[str, Measured | str]:
     """Seconds and memory of every tool's fastest reading, or why it failed."""
-    found: dict[str, Measured | str] = {}
+    fastest: dict[str, Measured] = {}
+    failed: dict[str, str] = {}
     spent = dict.fromkeys(tools, 0.0)
     for _ in range(_MOST_READINGS):
-        for tool in [tool for tool in tools if spent[tool] < _WORTH_REPEATING_S]:
+        for tool in [tool for tool in tools if tool not in failed and spent[tool] < _WORTH_REPEATING_S]:
             one = _measure_fresh(path, folder) if tool == "explorer, fresh" else _measure_once(tool, path, folder)
-            before = found.setdefault(tool, one)
-            if isinstance(one, str) or isinstance(before, str):
-                spent[tool] = _WORTH_REPEATING_S
+            if isinstance(one, str):
+                failed[tool] = one
                 continue
             spent[tool] += one.seconds
-            found[tool] = min(before, one, key=lambda reading: reading.seconds)
-    return found
+            fastest[tool] = min(fastest.get(tool, one), one, key=lambda reading: reading.seconds)
+    return {tool: failed[tool] if tool in failed else fastest[tool] for tool in tools}
 
 
 def _measure_fresh(path: Path, folder: Path) -> Measured | str:
