@@ -53,4 +53,4 @@ def test_the_settings_tell_the_story_that_the_readme_tells() -> None:
     assert step_ms("h200-eager") > 10 * step_ms("h200-compile-cuda-graph")
     assert step_ms("h200-best") < 1.3
     assert step_ms("h200-piecewise") > 2 * step_ms("h200-compile-cuda-graph")
-    assert step_ms("h200-compile-piecewise") > 2 * step_ms("h200-compile-cuda-graph")
+    assert step_ms("h200-compile-piecewise") > 1.5 * step_ms("h200-compile-cuda-graph")

@@ -16,6 +16,7 @@ cuda)
     record h200-best $qwen --mode compile_cuda_graph --joined-projections --autotune --attention flash
     record h200-prefill-eager $qwen --phase prefill --mode eager
     record h200-prefill-compile $qwen --phase prefill --mode compile
+    record h200-prefill-autotune $qwen --phase prefill --mode compile --autotune
     record h200-piecewise $qwen --mode piecewise
     record h200-compile-piecewise $qwen --mode compile_piecewise
     python3 -m explorer.cli sweep --out "$out/h200-sweep" --device cuda --model qwen3-0.6b --dtype bfloat16 \
