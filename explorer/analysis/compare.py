@@ -24,6 +24,8 @@ _WORDS = (
     (0.22, "a quarter"),
 )
 """From which share on a fraction is the nearest one in words; below the last, percent."""
+_TOLD_CHANGE_RATIO = 0.05
+"""From which change on the GPU's own work is told beside a step that did not change the same way."""
 
 
 @dataclass(frozen=True)
@@ -128,25 +130,54 @@ def comparison_sentence(a: Report, b: Report) -> str:
     under = " under the profiler" if key == "profiled_step_ns" else ""
     spreads = [side.value("step_spread_ns") or 0 for side in (a, b)] if key == "step_ns" else [0]
     if 0 < abs(step_b - step_a) <= max(spreads):
-        first = f"No change measured: {text(step_a, 'ns')} and {text(step_b, 'ns')} differ less than the repeats do."
+        first = f"No change measured: {text(step_a, 'ns')} and {text(step_b, 'ns')} differ less than the repeats do"
+        direction = 0
     else:
         first = _times_sentence(step_a, step_b, under)
-    return f"{first} {_waiting_sentence(a, b)}".strip()
+        direction = _direction(step_a, step_b)
+    return f"{first}{_own_work_clause(a, b, direction)}. {_waiting_sentence(a, b)}".strip()
 
 
 def _times_sentence(step_a: Number, step_b: Number, under: str) -> str:
-    longer, shorter = max(step_a, step_b), min(step_a, step_b)
-    if longer / shorter < 1.02:
-        return f"Both steps take the same{under}: {text(step_a, 'ns')} and {text(step_b, 'ns')}."
-    change = f"{text(abs(step_b - step_a) / step_a, 'ratio')}"
-    how = f"{significant(longer / shorter)} times" if longer / shorter >= 1.95 else change
-    return f"B's step is {how} {'shorter' if step_b < step_a else 'longer'}{under}."
+    if not _direction(step_a, step_b):
+        return f"Both steps take the same{under}: {text(step_a, 'ns')} and {text(step_b, 'ns')}"
+    return f"B's step is {_changed(step_a, step_b)}{under}"
+
+
+def _direction(in_a: Number, in_b: Number) -> int:
+    """-1 where B is shorter, 1 where it is longer, 0 where both take the same to two percent."""
+    if max(in_a, in_b) / min(in_a, in_b) < 1.02:
+        return 0
+    return -1 if in_b < in_a else 1
+
+
+def _changed(in_a: Number, in_b: Number) -> str:
+    """`17.7 times shorter`, `7.4 % longer`."""
+    times = max(in_a, in_b) / min(in_a, in_b)
+    how = f"{significant(times)} times" if times >= 1.95 else text(abs(in_b - in_a) / in_a, "ratio")
+    return f"{how} {'shorter' if in_b < in_a else 'longer'}"
+
+
+def _own_work_clause(a: Report, b: Report, direction: int) -> str:
+    """`, although the GPU's own work is 22 % longer in B`: the host decides such a step and hides what the GPU won."""
+    busy_a, busy_b = a.value("gpu_busy_ns"), b.value("gpu_busy_ns")
+    if not (busy_a and busy_b and _on_gpu(a) and _on_gpu(b)):
+        return ""
+    if abs(busy_b - busy_a) / busy_a < _TOLD_CHANGE_RATIO or _direction(busy_a, busy_b) == direction:
+        return ""
+    return f", although the GPU's own work is {_changed(busy_a, busy_b)} in B"
+
+
+def _on_gpu(report: Report) -> bool:
+    return report.value("host_launches_per_step") is not None
 
 
 def _waiting_sentence(a: Report, b: Report) -> str:
     share_a, share_b = _waiting_share(a), _waiting_share(b)
     if share_a is None or share_b is None:
         return ""
+    if not _on_gpu(a) or not _on_gpu(b):
+        return "" if _on_gpu(a) or _on_gpu(b) else "Both ran on the CPU, where host operators stand in for kernels."
     first = (
         f"{_amount(share_a)} A's step the GPU waited for the host"
         if share_a >= 0.02

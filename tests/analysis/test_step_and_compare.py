@@ -123,7 +123,8 @@ def test_sentence_has_the_numbers_of_exactly_these_two() -> None:
     sentence = comparison_sentence(with_step(slow(), 41_700_000), with_step(fast(), 2_360_000))
 
     assert sentence == (
-        "B's step is 17.7 times shorter. Four fifths of A's step the GPU waited for the host; in B 20 % of it."
+        "B's step is 17.7 times shorter, although the GPU's own work is 2.00 times longer in B. "
+        "Four fifths of A's step the GPU waited for the host; in B 20 % of it."
     )
 
 
@@ -140,6 +141,34 @@ def test_sentence_of_equal_and_of_slightly_different_steps() -> None:
 
     assert same.startswith("Both steps take the same")
     assert near.startswith("B's step is 25 % longer")
+
+
+def test_sentence_says_when_the_gpus_own_work_went_the_other_way() -> None:
+    """`slow` works 20 us a step, `fast` 40."""
+    shorter = comparison_sentence(with_step(slow(), 1000), with_step(fast(), 800))
+    same = comparison_sentence(with_step(fast(), 1000), with_step(slow(), 1000))
+    longer = comparison_sentence(with_step(slow(), 800), with_step(fast(), 1000))
+
+    assert shorter.startswith("B's step is 20 % shorter, although the GPU's own work is 2.00 times longer in B. ")
+    assert same.startswith("Both steps take the same: 1.00 µs and 1.00 µs, although the GPU's own work is 2.00 times s")
+    assert "own work" not in longer
+
+
+def test_sentence_of_two_cpu_runs_speaks_of_no_gpu() -> None:
+    one = draw("""
+        steps      0000000000
+        operators  aa....bbb.
+    """)
+    other = draw("""
+        steps      0000000000
+        operators  aa.bbbbbb.
+    """)
+
+    sentence = comparison_sentence(with_step(one, 1000), with_step(other, 500))
+
+    assert sentence == (
+        "B's step is 2.00 times shorter. Both ran on the CPU, where host operators stand in for kernels."
+    )
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,6 @@ def _draw_finding(sides: Sequence[Side]) -> None:
     a, b = sides
     headline, _, rest = comparison_sentence(a.step, b.step).partition(". ")
     fairness = comparable((a.source.settings, a.source.facts), (b.source.settings, b.source.facts))
-    if a.is_cpu and b.is_cpu:
-        rest = "Both ran on the CPU, where host operators stand in for kernels."
     verdict = "" if _is_boxed(fairness) else fairness.verdict
     pieces.finding(f"{headline.removesuffix('.')}.", f"{rest} {verdict}".strip())
     _draw_differences(fairness)
