@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -115,8 +116,11 @@ def call_strip(calls: Sequence[DrawnCall], theme: Theme, title: str) -> go.Figur
         fixedrange=True,
     )
     marks_ns = _log_marks([call.time_ns for call in calls])
+    ends = math.log10(marks_ns[0] / 1e6), math.log10(marks_ns[-1] / 1e6)
+    room = 0.08 * (ends[1] - ends[0])
     figure.update_yaxes(
         type="log",
+        range=[ends[0] - room, ends[1] + room],
         tickvals=[mark_ns / 1e6 for mark_ns in marks_ns],
         ticktext=[text(mark_ns, "ns") for mark_ns in marks_ns],
         automargin=True,
@@ -126,8 +130,9 @@ def call_strip(calls: Sequence[DrawnCall], theme: Theme, title: str) -> go.Figur
 
 
 def _log_marks(times_ns: Sequence[int]) -> list[int]:
-    """Round times that span the given ones: decades, with 2 and 5 between them where there are few."""
+    """Round times, two or more, that enclose the given ones: decades, with 2 and 5 between them where there are few."""
     low, high = max(1, min(times_ns, default=1)), max(1, max(times_ns, default=1))
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    steps = (1, 2, 5) if len(decades) <= 3 else (1,)
-    return [step * 10**power for power in decades for step in steps]
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 2)
+    steps = (1, 2, 5) if len(decades) <= 4 else (1,)
+    marks = [step * 10**power for power in decades for step in steps]
+    return marks[bisect_right(marks, low) - 1 : max(bisect_left(marks, high), bisect_right(marks, low)) + 1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from explorer.charts.compilation import DrawnCall, DrawnStart, call_strip, start_bars
 from explorer.charts.theme import theme_named
 
@@ -17,6 +19,16 @@ def test_times_within_a_decade_have_marks_around_them() -> None:
     drawn, marks, _ = strip(41_000_000_000, 64_000_000_000)
     assert drawn == [41_000.0, 64_000.0]
     assert {"20.0 s", "50.0 s", "100 s"} <= set(marks)
+
+
+@pytest.mark.parametrize("times_ns", [(31_700_000_000, 49_000_000_000), (1_000_000, 1_000_000), (0,), (7, 3_000_000)])
+def test_axis_shows_every_time_between_two_marks(times_ns: tuple[int, ...]) -> None:
+    calls = [DrawnCall(at, str(at), "compiled", time_ns) for at, time_ns in enumerate(times_ns)]
+    axis = call_strip(calls, theme_named("light"), "in order").layout.yaxis
+    low, high = (10**end for end in axis.range)
+    assert len(axis.tickvals) >= 2
+    assert low < axis.tickvals[0] <= max(min(times_ns), 1) / 1e6
+    assert max(max(times_ns), 1) / 1e6 <= axis.tickvals[-1] < high
 
 
 def test_times_over_many_decades_have_a_mark_each() -> None:
