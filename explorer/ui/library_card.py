@@ -21,7 +21,7 @@ from explorer.units import text
 
 def draw_card(source: Source) -> None:
     """Draws one run with its buttons; a broken one says why and can still be deleted."""
-    with st.container(border=True, key=f"card_{source.source_id}", height="stretch"):
+    with st.container(border=True, key=f"card_{source.source_id}", height="stretch", vertical_alignment="distribute"):
         st.html(_head(source))
         with st.container(horizontal=True, gap="small"):
             for letter in ("a", "b"):
