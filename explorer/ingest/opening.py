@@ -9,8 +9,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 from explorer.errors import TraceError
 from explorer.ingest import cache
@@ -18,11 +21,15 @@ from explorer.ingest.reading import read_trace
 from explorer.trace import Trace
 
 OnProgress = Callable[[int, int], None]
-"""Hears (bytes read, bytes of the file). An exception that it raises stops the reading and is passed on."""
+"""Hears (bytes read, bytes of the file), every now and then even when nothing is new.
+
+An exception that it raises stops the reading and is passed on.
+"""
 
 POLITE = "--polite"
 _SMALL_BYTES = 1 << 18
 """Below it a file is read at once: starting a process would take longer."""
+_LOOK_EVERY_S = 0.3
 
 
 def open_trace(path: Path, progress: OnProgress | None = None, *, is_polite: bool = False) -> Trace:
@@ -52,20 +59,22 @@ def _open(path: Path, progress: OnProgress | None, is_polite: bool) -> Trace:
 
 
 def _read_in_worker(path: Path, progress: OnProgress | None, is_polite: bool) -> None:
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "explorer.ingest.worker", str(path), *([POLITE] if is_polite else [])],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        error = _follow(worker, progress)
-        complaint = worker.stderr.read() if worker.stderr else ""
-        code = worker.wait()
-    finally:
-        _end(worker)
+    with tempfile.TemporaryFile() as complaints:  # no pipe: nobody reads it before the worker has ended
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "explorer.ingest.worker", str(path), *([POLITE] if is_polite else [])],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            error = _follow(worker, progress, path.stat().st_size)
+            code = worker.wait()
+        finally:
+            _end(worker)
+        complaints.seek(0)
+        complaint = complaints.read().decode(errors="replace")
     if error:
         raise TraceError(error)
     if code != 0:
@@ -75,18 +84,41 @@ def _read_in_worker(path: Path, progress: OnProgress | None, is_polite: bool) ->
         )
 
 
-def _follow(worker: subprocess.Popen[str], progress: OnProgress | None) -> str:
-    """Passes the worker's progress on; its error message, empty for none."""
-    error = ""
-    for line in worker.stdout or ():
+def _follow(worker: subprocess.Popen[str], progress: OnProgress | None, size_bytes: int) -> str:
+    """Passes the worker's progress on, the last again while it says nothing; its error message, empty for none."""
+    error, read_bytes = "", 0
+    for line in _lines(worker):
         try:
-            said = json.loads(line)
+            said = json.loads(line) if line else {}
         except ValueError:  # a library's own output
             continue
         error = said.get("error", error)
-        if progress is not None and "read_bytes" in said:
-            progress(said["read_bytes"], said["size_bytes"])
+        read_bytes = said.get("read_bytes", read_bytes)
+        if progress is not None and (not line or "read_bytes" in said):
+            progress(read_bytes, size_bytes)
     return error
+
+
+def _lines(worker: subprocess.Popen[str]) -> Iterator[str]:
+    """What the worker says, line by line, and an empty line whenever it has said nothing for a while."""
+    said: SimpleQueue[str | None] = SimpleQueue()
+
+    def listen() -> None:
+        with contextlib.suppress(ValueError):  # closed: it was ended
+            for line in worker.stdout or ():
+                said.put(line)
+        said.put(None)
+
+    threading.Thread(target=listen, daemon=True).start()
+    while True:
+        try:
+            line = said.get(timeout=_LOOK_EVERY_S)
+        except Empty:
+            yield ""
+            continue
+        if line is None:
+            return
+        yield line
 
 
 def _end(worker: subprocess.Popen[str]) -> None:
@@ -94,6 +126,5 @@ def _end(worker: subprocess.Popen[str]) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(worker.pid, signal.SIGKILL)
         worker.wait()
-    for stream in (worker.stdout, worker.stderr):
-        if stream is not None:
-            stream.close()
+    if worker.stdout is not None:
+        worker.stdout.close()

@@ -1,7 +1,7 @@
 """Reads one trace in a process of its own, so that nobody else waits for it.
 
 `python -m explorer.ingest.worker PATH [--polite]`; with `--polite` every other process goes first.
-Says on standard output, one JSON object a line: `{"read_bytes": ..., "size_bytes": ...}` while it reads, and at the
+Says on standard output, one JSON object a line: `{"read_bytes": ...}` while it reads, and at the
 end `{"key": ...}`, under which the parsed trace lies in the cache, or `{"error": ...}`.
 """
 
@@ -28,13 +28,13 @@ NOT_KEPT = "The parsed trace cannot be kept: the cache folder is full or read-on
 
 def main(path: Path) -> int:
     """Reads the trace and keeps it in the cache; the exit code."""
-    size_bytes, last_said = path.stat().st_size if path.is_file() else 0, 0.0
+    last_said = 0.0
 
     def on_bytes(read_bytes: int) -> None:
         nonlocal last_said
         if time.monotonic() - last_said > _SECONDS_BETWEEN_LINES:
             last_said = time.monotonic()
-            _say(read_bytes=read_bytes, size_bytes=size_bytes)
+            _say(read_bytes=read_bytes)
 
     try:
         key = content_key(path)

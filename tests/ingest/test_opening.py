@@ -107,6 +107,41 @@ def test_exception_in_progress_kills_the_worker(tmp_path: Path) -> None:
     assert cache.load(cache.content_key(big)) is None
 
 
+def stand_in_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Has a shell script stand in for the worker."""
+    stand_in = tmp_path / "worker.sh"
+    stand_in.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    stand_in.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(stand_in))
+
+
+def test_worker_that_says_nothing_any_more_is_cancelled_all_the_same(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in_worker(tmp_path, monkeypatch, """echo '{"read_bytes": 5}'; sleep 60""")
+    heard: list[int] = []
+
+    def cancel(read_bytes: int, _size: int) -> None:
+        heard.append(read_bytes)
+        if heard.count(5) == 2:
+            raise CancelledError
+
+    began = time.monotonic()
+    with pytest.raises(CancelledError):
+        open_trace(path, cancel)
+
+    assert time.monotonic() - began < 30
+
+
+def test_worker_may_complain_at_any_length(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in_worker(
+        tmp_path, monkeypatch, "head -c 1000000 /dev/zero | tr '\\0' x >&2; echo >&2; echo enough >&2; exit 3"
+    )
+
+    with pytest.raises(TraceError, match=r"ended unexpectedly \(enough\)"):
+        open_trace(path)
+
+
 def test_file_that_is_no_trace_says_the_same_through_a_worker(tmp_path: Path) -> None:
     path = tmp_path / "poem.json"
     path.write_bytes(b"roses are red " * 40_000)
