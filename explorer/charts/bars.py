@@ -26,7 +26,7 @@ _BAR_PX = 30
 class Row:
     """One bar: `parts` in ns by family or gap part, `full_ns` what its whole width stands for."""
 
-    letter: str
+    name: str
     title: str
     total: str
     parts: Mapping[str, Number]
@@ -99,14 +99,14 @@ def _hover(key: str, row: Row) -> str:
     total = sum(row.parts.values())
     meaning = key_meaning(key)
     return (
-        f"<b>{row.letter} · {key_label(key)}</b><br>{text(value, 'ns')} · {text(value / total, 'ratio')} of "
+        f"<b>{row.name} · {key_label(key)}</b><br>{text(value, 'ns')} · {text(value / total, 'ratio')} of "
         f"{text(total, 'ns')}<br>{exact(value, 'ns')}" + (f"<br>{meaning}" if meaning else "")
     )
 
 
 def _add_titles(figure: go.Figure, row: Row, top: float, theme: Theme) -> None:
     common = {"showarrow": False, "y": top + 2, "yanchor": "bottom", "xref": "paper", "yref": "y"}
-    figure.add_annotation(text=f"<b>{row.letter}</b>  {row.title}", x=0, xanchor="left", **common, font={"size": 13})
+    figure.add_annotation(text=f"<b>{row.name}</b>  {row.title}", x=0, xanchor="left", **common, font={"size": 13})
     figure.add_annotation(text=row.total, x=1, xanchor="right", **common, font={"size": 13, "color": theme.ink})
 
 

@@ -16,7 +16,7 @@ from explorer.units import Number, text
 class IdleParts:
     """One side's idle time by part, in ns."""
 
-    letter: str
+    name: str
     idle_ns: Mapping[str, Number]
 
     @property
@@ -30,10 +30,10 @@ class IdleParts:
 def gap_parts(sides: Sequence[IdleParts], theme: Theme) -> go.Figure:
     """A bar a side on the longest side's scale, then one a side over the full width where the lengths differ."""
     longest_ns = max(side.total_ns for side in sides)
-    rows = [Row(side.letter, "idle", text(side.total_ns, "ns"), side.parts(), longest_ns) for side in sides]
+    rows = [Row(side.name, "idle", text(side.total_ns, "ns"), side.parts(), longest_ns) for side in sides]
     if any(side.total_ns < longest_ns for side in sides):
         rows += [
-            Row(side.letter, "as shares", text(side.total_ns, "ns"), side.parts(), side.total_ns)
+            Row(side.name, "as shares", text(side.total_ns, "ns"), side.parts(), side.total_ns)
             for side in sides
             if side.total_ns
         ]

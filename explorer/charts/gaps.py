@@ -22,7 +22,7 @@ _AXIS_PX = 34
 class GapsOfSide:
     """One side's gaps: a frame with length_ns and one column `<part>_ns` for each part of idle time."""
 
-    letter: str
+    name: str
     gaps: pd.DataFrame
 
 
@@ -46,7 +46,7 @@ def gaps_by_size(sides: Sequence[GapsOfSide], theme: Theme) -> go.Figure:
         )
         _add_side(figure, side, edges, f"y{axis}", theme)
         figure.add_annotation(
-            text=f"<b>{side.letter}</b>  {_title(side)}",
+            text=f"<b>{side.name}</b>  {_title(side)}",
             x=0,
             xanchor="left",
             xref="paper",
@@ -110,7 +110,7 @@ def _add_side(
             continue
         used = np.flatnonzero(total)
         hover = [
-            f"<b>{side.letter} · {key_label(part)}</b><br>{text(value, 'ns')} in {count:,} gaps of "
+            f"<b>{side.name} · {key_label(part)}</b><br>{text(value, 'ns')} in {count:,} gaps of "
             f"{text(low, 'ns')} to {text(high, 'ns')}"
             for value, count, low, high in zip(total[used], counts[used], edges[used], edges[used + 1], strict=True)
         ]

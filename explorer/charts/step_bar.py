@@ -20,7 +20,7 @@ WORTH_MAGNIFYING = 1.5
 class StepParts:
     """One side's step: busy time by family and idle time by part, in ns; `floor_ns` is the step's bandwidth limit."""
 
-    letter: str
+    name: str
     busy_ns: Mapping[str, Number]
     idle_ns: Mapping[str, Number]
     floor_ns: Number | None = None
@@ -59,4 +59,4 @@ def is_worth_magnifying(side: StepParts, sides: Sequence[StepParts]) -> bool:
 
 
 def _row(side: StepParts, title: str, full_ns: Number) -> Row:
-    return Row(side.letter, title, text(side.total_ns, "ns"), side.parts(), full_ns, side.floor_ns)
+    return Row(side.name, title, text(side.total_ns, "ns"), side.parts(), full_ns, side.floor_ns)

@@ -17,6 +17,7 @@ from explorer.report import Report
 from explorer.trace import Trace
 from explorer.ui import pieces
 from explorer.ui.answers import gaps_of, kernels_of, step_of, trace_of
+from explorer.ui.marking import WRONG, is_wrong
 from explorer.ui.selection import Selection
 from explorer.ui.sources import Source
 from explorer.units import Number
@@ -33,6 +34,11 @@ class Side:
     gaps: Report
     kernels: Report
     step: Report
+
+    @property
+    def name(self) -> str:
+        """The letter as figures write it, with the mark behind it where the results are wrong."""
+        return f"{self.letter} {WRONG}" if is_wrong(self.source.facts) else self.letter
 
     @property
     def is_cpu(self) -> bool:
@@ -63,7 +69,7 @@ class Side:
 
     def step_parts(self) -> StepParts:
         """The step's bar, with its floor."""
-        return StepParts(self.letter, self.busy_ns, self.idle_ns, self.step.value("floor_ns"))
+        return StepParts(self.name, self.busy_ns, self.idle_ns, self.step.value("floor_ns"))
 
     def idle_sentence(self) -> str:
         """What its idle time was, in a sentence with numbers."""
@@ -73,11 +79,11 @@ class Side:
 
     def idle_parts(self) -> IdleParts:
         """The bar of the idle time."""
-        return IdleParts(self.letter, self.idle_ns)
+        return IdleParts(self.name, self.idle_ns)
 
     def gaps_of_side(self) -> GapsOfSide:
         """Every gap with its parts."""
-        return GapsOfSide(self.letter, self.gaps.table("gaps"))
+        return GapsOfSide(self.name, self.gaps.table("gaps"))
 
 
 def open_sides(selection: Selection) -> list[Side]:

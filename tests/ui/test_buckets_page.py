@@ -14,12 +14,12 @@ from streamlit.testing.v1 import AppTest
 from explorer.capture_sizes import vllm_sizes
 from explorer.settings import RunSettings
 from tests.shared import SHARED, needs_shared
+from tests.ui.conftest import EAGER
 from tests.ui.drawn import write_recording
 from tests.ui.drawn_sweep import write_sweep
 from tests.ui.test_compare_page import html_of
 
 OpenPage = Callable[..., AppTest]
-EAGER = RunSettings(model="qwen3-0.6b", device="cuda", mode="eager")
 
 
 @pytest.fixture

@@ -86,9 +86,13 @@ def test_a_run_without_a_trace_says_why(pair: Path, open_page: OpenPage) -> None
 
 def test_wrong_results_are_marked_loudly(pair: Path, open_page: OpenPage) -> None:
     write_recording(pair / "runs" / "wrong", GRAPH, passed=False)
-    page = html_of(open_page(b="run:wrong"))
+    opened = open_page(b="run:wrong")
+    page = html_of(opened)
     assert "B computes wrong results" in page
     assert "off by 90 %" in page
+    written = json.dumps(figures_of(opened)[0], ensure_ascii=False)
+    assert "<b>B ✗ wrong results</b>" in written
+    assert "A ✗" not in written
 
 
 def test_what_differs_beside_the_setting_under_study_comes_first(pair: Path, open_page: OpenPage) -> None:

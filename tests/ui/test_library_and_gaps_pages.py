@@ -9,6 +9,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from explorer.settings import RunSettings
+from tests.ui.conftest import GRAPH
 from tests.ui.drawn import trace_events, write_recording
 from tests.ui.test_compare_page import figures_of, html_of
 
@@ -89,6 +90,12 @@ def test_gaps_lead_with_the_side_that_waits_more(pair: Path, open_page: OpenPage
     assert "In B, of 74.0 µs idle a step" in page
     assert "2.62 × less" in page
     assert "81 % → 62 % of the step" in page
+
+
+def test_gap_figures_mark_a_run_with_wrong_results(pair: Path, open_page: OpenPage) -> None:
+    write_recording(pair / "runs" / "wrong", GRAPH, passed=False)
+    for figure in figures_of(open_page("gaps", b="run:wrong")):
+        assert "<b>B ✗ wrong results</b>" in json.dumps(figure, ensure_ascii=False)
 
 
 def test_gap_figures_add_up_to_the_idle_time(pair: Path, open_page: OpenPage) -> None:

@@ -98,7 +98,7 @@ def _draw_bars(sides: Sequence[Side]) -> None:
     draw_figure(
         built(step_bar, bars, theme, magnify=magnify),
         key="step_bar",
-        alt="; ".join(f"{bar.letter}: {bar.title}" for bar in bars),
+        alt="; ".join(f"{bar.name}: {bar.title}" for bar in bars),
     )
     floors = any(bar.floor_ns for bar in bars)
     mark = "limit: weights and KV cache at this device's measured bandwidth" if floors else ""
