@@ -68,9 +68,11 @@ def fill_context(model: Qwen3, context_BT: torch.Tensor) -> None:
     """Prefills the cache a few rows at a time, which bounds the memory that activations take."""
     row_count, token_count = context_BT.shape
     rows_at_once = max(1, _PREFILL_TOKENS_AT_ONCE // token_count)
+    read_tokens = 1 if token_count == 1 else None  # one token is computed as a decode: it reads itself alone
     for first in range(0, row_count, rows_at_once):
         tokens_BL = context_BT[first : first + rows_at_once]
-        model(tokens_BL, torch.zeros(len(tokens_BL), dtype=torch.int64, device=tokens_BL.device), first)
+        positions_B = torch.zeros(len(tokens_BL), dtype=torch.int64, device=tokens_BL.device)
+        model(tokens_BL, positions_B, first, read_tokens=read_tokens)
 
 
 def _inputs(settings: RunSettings, shape: ModelShape) -> tuple[torch.Tensor, torch.Tensor]:

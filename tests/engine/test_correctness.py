@@ -43,6 +43,13 @@ def test_eager_step_passes_in_every_dtype(dtype: Dtype, phase: str) -> None:
     assert found.first_diverging_layer is None
 
 
+@pytest.mark.parametrize("attention", ["auto", "flash", "math"])
+@pytest.mark.parametrize("phase", ["decode", "prefill"])
+def test_a_context_of_one_token_passes_under_every_backend(attention: str, phase: str) -> None:
+    workload = workload_of(attention=attention, phase=phase, context_tokens=1)
+    assert compare(workload, workload.model.next_logits, reference_of(workload), "").passed
+
+
 def test_joined_projections_pass_against_the_separate_ones() -> None:
     workload = workload_of(dtype="float32", joined_projections=True)
     assert compare(workload, workload.model.next_logits, reference_of(workload), "").passed
