@@ -31,6 +31,7 @@ def calibrate(device: torch.device, dtype: torch.dtype) -> Calibration:
     )
     if device.type == "cuda":
         torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats(device)  # these buffers are no experiment's
     return calibration
 
 

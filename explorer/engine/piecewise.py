@@ -190,9 +190,6 @@ class Pieces:
 class PiecewiseStep:
     """A step as pieces and attention calls: new inputs are copied into the pieces' own buffers, then replayed."""
 
-    input_copy_kernel_count = 1
-    """Kernels of a call beside those of the pieces and attention calls."""
-
     def __init__(
         self, model: Qwen3, tokens_BL: torch.Tensor, positions_B: torch.Tensor, functions: PieceFunctions | None = None
     ) -> None:

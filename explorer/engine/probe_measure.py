@@ -19,9 +19,6 @@ from explorer.engine.clock import device_ns, host_ns, synchronize
 Run = Callable[[], torch.Tensor]
 
 _FLUSHED_BYTES = 2**28
-_CYCLES_PER_NS = 2.0
-"""A little above the clock of today's GPUs: the device sleeps rather too long than too short."""
-_LONGEST_SLEEP_NS = 50_000_000
 _BUDGET_NS = 400_000_000
 _FEWEST_REPEATS = 3
 
@@ -83,19 +80,8 @@ class Stopwatch:
         return time.perf_counter_ns() - start_ns
 
     def _device_ns(self, run: Run, host_call_ns: float) -> float:
-        if self._device.type != "cuda":
-            return device_ns(run, self._device)
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
-        synchronize(self._device)
         self._flushed.zero_()
-        sleep_ns = min(_LONGEST_SLEEP_NS, 50_000 + 2 * host_call_ns)
-        torch.cuda._sleep(int(sleep_ns * _CYCLES_PER_NS))  # type: ignore[no-untyped-call]
-        start.record()
-        run()
-        end.record()
-        synchronize(self._device)
-        elapsed_ms: float = start.elapsed_time(end)
-        return elapsed_ms * 1e6
+        return device_ns(run, self._device, host_call_ns)
 
 
 def _half_quartile_distance(times_ns: list[float]) -> float:

@@ -19,7 +19,6 @@ from __future__ import annotations
 import gzip
 import json
 import statistics
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,8 +26,8 @@ from typing import Any
 
 from torch.profiler import ProfilerActivity, profile, record_function
 
-from explorer.engine.clock import synchronize, wait_without_blocking_call
-from explorer.engine.modes import GraphStep
+from explorer.engine.clock import synchronize, unblocked_ns
+from explorer.engine.modes import INPUT_COPY_KERNEL_COUNT, GraphStep
 from explorer.engine.piecewise import PiecewiseStep, no_scope
 from explorer.engine.steady import CountListener
 from explorer.engine.trace_counts import TraceCounts, count_trace
@@ -68,7 +67,7 @@ def summarize(
     """The Profile of a run: slowdown against the steady steps, kernels a step, and whether any are missing."""
     expected = None
     if counts.plain_count is not None:
-        expected = counts.plain_count + GraphStep.input_copy_kernel_count
+        expected = counts.plain_count + INPUT_COPY_KERNEL_COUNT
     return Profile(
         step_latencies_ns=latencies_ns,
         slowdown_ratio=statistics.median(latencies_ns) / statistics.median(steady_latencies_ns),
@@ -99,13 +98,14 @@ def _start_session(workload: Workload, step: Step) -> profile:
 
 
 def _annotated(workload: Workload, step: Step, name: str) -> int:
-    """Host wall time of one annotated step until the device has finished it, ns."""
-    with _layers_annotated(workload):
-        start_ns = time.perf_counter_ns()
+    """Time of one annotated step until the device has finished it, ns."""
+
+    def annotated_step() -> None:
         with record_function(name):
             step(workload.tokens_BL, workload.positions_B)
-        wait_without_blocking_call(workload.device)
-        return time.perf_counter_ns() - start_ns
+
+    with _layers_annotated(workload):
+        return unblocked_ns(annotated_step, workload.device)
 
 
 @contextmanager
