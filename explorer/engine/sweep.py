@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,11 @@ import torch
 from explorer.engine.bucketed import Batch, BucketedStep
 from explorer.engine.calibrate import calibrate
 from explorer.engine.clock import host_ns
+from explorer.engine.compiler_stages import import_compiler
 from explorer.engine.environment import read_environment
 from explorer.engine.graphs import GraphPool, measure_capture, warm_up_aside
 from explorer.engine.journal import Journal
+from explorer.engine.model import LayerRunner
 from explorer.engine.modes import compiled_layer
 from explorer.engine.padding_check import check_padding
 from explorer.engine.piecewise import Inputs
@@ -99,7 +101,6 @@ class Sweep:
         self._kinds: list[GraphKind] = [
             kind for kind in ("FULL", "PIECEWISE") if kind in (resolved.decode, resolved.mixed)
         ]
-        self._compiled_layer = compiled_layer(workload.settings)
         self._bucketed = BucketedStep(workload.model, self._sizes[0], resolved, settings.read_lengths)
         self.results = SweepResults(
             graph_mode=resolved.mode,
@@ -183,6 +184,12 @@ class Sweep:
         self._update(traps=walk_into_traps(self._workload.device))
         device = self._workload.device
         self._update(is_alive_after_traps=is_alive(device), can_capture_after_traps=can_capture(device))
+
+    @cached_property
+    def _compiled_layer(self) -> LayerRunner:
+        """One layer under torch.compile; loads the compiler first, which is no part of compiling."""
+        import_compiler(self._workload.device)
+        return compiled_layer(self._workload.settings)
 
     def _capture_one(self, pool: GraphPool, kind: GraphKind, size: int, length: int | None) -> GraphMeasurement:
         model, device = self._workload.model, self._workload.device
