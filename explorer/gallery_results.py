@@ -37,8 +37,9 @@ class OperatorUse:
 class SideResult:
     """One side's measurements; times in ns without the profiler, None where not measured.
 
-    `time_ns` is the device's median from a cold second-level cache, `spread_ns` half the distance of its quartiles,
-    `host_call_ns` the time until the call returns. `peak_extra_bytes` is allocated above the inputs at the peak.
+    `time_ns` is the device's median from a cold second-level cache (with its waiting for the host where the expression
+    itself synchronises), `spread_ns` half the distance of its quartiles, `host_call_ns` the time until the call
+    returns. `peak_extra_bytes` is allocated above the inputs at the peak.
     `error_ratio` is ‖out − reference‖ / ‖reference‖ against float64.
     """
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from functools import partial
 from pathlib import Path
 
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from explorer.engine.calibrate import calibrate
-from explorer.engine.clock import synchronize, wait_without_blocking_call
+from explorer.engine.clock import synchronize, unblocked_ns
 from explorer.engine.environment import read_environment
 from explorer.engine.gallery_compile import CompiledExpression, compile_expression, prepare_inductor
-from explorer.engine.gallery_expressions import Expression, Function, expression_of
+from explorer.engine.gallery_expressions import Expression, Function, Inputs, expression_of
 from explorer.engine.gallery_operators import EagerOperators, watch_operators
 from explorer.engine.journal import Journal
 from explorer.engine.probe_failures import CALL_ERRORS, explain
@@ -135,11 +136,14 @@ class _Gallery:
         session.start_trace()
         for place, (mark, function, inputs) in enumerate(sides):
             for call in range(self._settings.profiled_calls):
-                with record_function(f"{mark}#{call}"):
-                    function(*inputs)
-                wait_without_blocking_call(self._device)
+                unblocked_ns(partial(_annotated, f"{mark}#{call}", function, inputs), self._device)
             self._journal.count(place + 1, len(sides))
         session.stop_trace()
         draft = self._folder / f".{TRACE_FILE}"  # the ending decides that the profiler compresses it
         session.export_chrome_trace(str(draft))
         draft.replace(self._folder / TRACE_FILE)
+
+
+def _annotated(mark: str, function: Function, inputs: Inputs) -> None:
+    with record_function(mark):
+        function(*inputs)

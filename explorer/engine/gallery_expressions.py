@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,10 +115,9 @@ class Expression:
 
 
 def expression_of(name: str, settings: GallerySettings) -> Expression:
-    """The expression with fresh inputs; raises SettingsError for a person's own that cannot be imported."""
+    """The expression with fresh inputs; raises SettingsError for a person's own that cannot be imported or called."""
     if name == OWN_EXPRESSION:
-        function = _own_function(settings.own_function or "")
-        return Expression(name, settings.own_function or "", function, _own_inputs(function, settings))
+        return _own_expression(settings.own_function or "", settings)
     return Expression(name, EXPRESSION_TITLES[name], _FUNCTIONS[name], _inputs(name, settings))
 
 
@@ -149,6 +149,25 @@ def _random(shapes: tuple[tuple[int, ...], ...], settings: GallerySettings, shif
     )
 
 
+def _own_expression(name: str, settings: GallerySettings) -> Expression:
+    """A person's function, called once: whatever it raises is theirs to read, with its line."""
+    function = _own_function(name)
+    inputs = _own_inputs(function, settings)
+    try:
+        out: object = function(*inputs)
+    except Exception as problem:
+        frames = traceback.extract_tb(problem.__traceback__)
+        place = [frame for frame in frames if frame.filename == function.__code__.co_filename][-1]
+        where = f"{Path(place.filename).name}:{place.lineno}"
+        sizes = " × ".join(map(str, (settings.row_count, settings.hidden_size)))
+        raise SettingsError(
+            f"{name} raised {type(problem).__name__} at {where} for tensors of {sizes}: {problem}"
+        ) from problem
+    if not isinstance(out, torch.Tensor):
+        raise SettingsError(f"{name} returned {type(out).__name__}; name a function that returns one tensor.")
+    return Expression(OWN_EXPRESSION, name, function, inputs)
+
+
 def _own_function(name: str) -> Function:
     module_name, _, attribute = name.partition(":")
     here = str(Path.cwd())
@@ -156,8 +175,10 @@ def _own_function(name: str) -> Function:
         sys.path.insert(0, here)
     try:
         function: Function = getattr(importlib.import_module(module_name), attribute)
-    except (ImportError, AttributeError) as problem:
-        raise SettingsError(f"{name} cannot be imported ({problem}); run the command where the module lies.") from None
+    except Exception as problem:  # importing runs a person's module
+        raise SettingsError(
+            f"{name} cannot be imported ({type(problem).__name__}: {problem}); run the command where the module lies."
+        ) from problem
     if not callable(function) or not hasattr(function, "__code__"):
         raise SettingsError(f"{name} is no Python function; name a function of tensors.")
     return function

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -35,7 +36,8 @@ def run(settings: RunSettings, folder: Path, journal: Journal) -> None:
         workload = _build(settings, journal)
     with journal.stage("correctness"):
         reference = _check_eagerly(workload, journal)
-    _reset_peak_memory(device)
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
     with journal.stage("cold_start"):
         with kept_programs(settings.compiles) as programs:
             step, cold_start = prepare(workload)
@@ -106,18 +108,17 @@ def _measure(workload: Workload, step: Step, folder: Path, journal: Journal) -> 
         journal.update(profile=summary, attention_kernels=counts.attention_kernels)
     if summary.note:
         journal.note(summary.note)
-    _note_attention_mismatch(settings, counts.attention_kernels, journal)
+    mismatch = attention_mismatch(settings, counts.attention_kernels)
+    if mismatch:
+        journal.note(mismatch)
 
 
-def _note_attention_mismatch(settings: RunSettings, kernels: list[str], journal: Journal) -> None:
+def attention_mismatch(settings: RunSettings, kernels: Sequence[str]) -> str:
+    """What the profiled attention kernels say against the backend that was asked for; empty for nothing."""
     ran = {backend_of_name(name) for name in kernels} - {None}
-    if settings.attention != "auto" and settings.attention not in ran:
-        found = ", ".join(sorted(str(backend) for backend in ran)) or "no known attention kernel"
-        journal.note(f"Attention {settings.attention} was asked for, and the profiled steps show {found}.")
-
-
-def _reset_peak_memory(device: torch.device) -> None:
-    """So that the peak is the measured step's, not the reference's."""
-    if device.type == "cuda":
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats(device)
+    if settings.attention == "math" and settings.compiles and not ran:
+        return ""  # compiled, math is generated kernels, which no name tells from other fused ones
+    if settings.attention == "auto" or settings.attention in ran:
+        return ""
+    found = ", ".join(sorted(str(backend) for backend in ran)) or "no known attention kernel"
+    return f"Attention {settings.attention} was asked for, and the profiled steps show {found}."

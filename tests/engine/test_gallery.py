@@ -93,6 +93,25 @@ def test_own_function_gets_one_tensor_an_argument(tmp_path: Path, monkeypatch: p
     assert [one.line for one in watch_operators(expression).operators] == [2, 2]
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("return x.sum(3)", r"my_broken:f raised IndexError at my_broken.py:2 for tensors of 64 × 256"),
+        ("return (x, x)", r"my_broken:f returned tuple; name a function that returns one tensor"),
+        ("return nonsense(x)", r"raised NameError at my_broken.py:2"),
+    ],
+)
+def test_own_function_that_fails_is_said_to_be_at_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, said: str
+) -> None:
+    (tmp_path / "my_broken.py").write_text(f"def f(x):\n    {body}\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_broken", raising=False)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(SettingsError, match=said):
+        expression_of("own", GallerySettings(own_function="my_broken:f", expressions=()))
+
+
 def test_own_function_that_is_missing_says_so() -> None:
     with pytest.raises(SettingsError, match="cannot be imported"):
         expression_of("own", GallerySettings(own_function="no_such_module:f"))
