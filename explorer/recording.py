@@ -8,6 +8,7 @@
     FOLDER/torch_trace.zip the engine      TORCH_TRACE logs of an experiment that compiles, one file a process
     FOLDER/worker.log      the engine      everything the process printed
     FOLDER/end.json        the launcher    how the process ended
+    FOLDER/waiting.json    the launcher    who is to start it and see it end; gone with its end
 
 A crash therefore never loses what was measured before it, and a folder says itself how far its run came.
 Standard library only: the engine imports this on machines that have nothing but torch and numpy.
@@ -19,6 +20,8 @@ import dataclasses
 import gzip
 import json
 import os
+import threading
+import time
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,10 +42,13 @@ CODE_FILE = "generated_code.json.gz"
 TORCH_TRACE_FILE = "torch_trace.zip"
 LOG_FILE = "worker.log"
 END_FILE = "end.json"
+WAITING_FILE = "waiting.json"
 RECORDING_FILES = (
     *(SETTINGS_FILE, FACTS_FILE, RESULTS_FILE, TRACE_FILE, CODE_FILE, TORCH_TRACE_FILE, LOG_FILE, END_FILE),
 )
 _CODE_LIMIT_BYTES = 64 * 2**20
+_CLOCK_SLACK_S = 5.0
+"""The system's clock may be set between a process' start and its own first look at it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,18 +154,29 @@ class Recording:
         except TypeError as problem:
             raise RecordingError(f"{path} is malformed ({problem}); delete it and open the recording again.") from None
 
+    def write_end(self, end: End) -> None:
+        """Keeps how the process ended; may raise OSError."""
+        write_json(self.folder / END_FILE, {**vars(end)})
+        (self.folder / WAITING_FILE).unlink(missing_ok=True)
+
     def state(self) -> RunState:
         """The run's state, from both writers' files: the engine's own word wins, then the launcher's."""
-        if not (self.folder / FACTS_FILE).exists():
-            end = self.end()
-            return "running" if end is None else ("cancelled" if end.cancelled else "failed")
-        facts = self.facts()
-        if facts.state != "running":
+        facts = self.facts() if (self.folder / FACTS_FILE).exists() else None
+        if facts is not None and facts.state != "running":
             return facts.state
         end = self.end()
         if end is not None:
             return "cancelled" if end.cancelled else "failed"
-        return "running" if _is_alive(facts.process_id) else "lost"
+        if facts is not None:
+            return "running" if _is_alive(facts.process_id, facts.started_unix_s) else "lost"
+        return "running" if self._is_waited_for() else "lost"
+
+    def _is_waited_for(self) -> bool:
+        """Whether the process that made the folder still lives: it is to start the run."""
+        if not (self.folder / WAITING_FILE).exists():
+            return False
+        waiting = _read_json(self.folder / WAITING_FILE)
+        return _is_alive(waiting.get("process_id"), waiting.get("since_unix_s"))
 
     def failure(self) -> Failure | None:
         """What went wrong and where, or None for a run that did not fail."""
@@ -173,6 +190,8 @@ class Recording:
         stage = facts.stage or "start"
         if state == "cancelled":
             return Failure(stage=stage, kind="cancelled", message=f"Cancelled during {stage}.")
+        if end is None and not facts.stage:
+            return Failure(stage=stage, kind="crash", message="It never started: what was to start it has ended.")
         said = end.message if end and end.message else "The worker process disappeared."
         return Failure(stage=stage, kind="crash", message=f"{said} It was at stage {stage}; worker.log has its output.")
 
@@ -193,12 +212,13 @@ def create_recording(folder: Path, settings: ExperimentSettings) -> Recording:
     except OSError as problem:
         raise RecordingError(f"Cannot make {folder}: {problem.strerror}. Choose a folder that you may write.") from None
     write_json(folder / SETTINGS_FILE, settings_to_json(settings))
+    write_json(folder / WAITING_FILE, {"process_id": os.getpid(), "since_unix_s": time.time()})
     return Recording(folder)
 
 
 def write_json(path: Path, fields: Mapping[str, Any]) -> None:
     """Writes a JSON file in one step: a reader sees the old content or the new, never half of it."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     draft.write_text(json.dumps(fields, indent=1), encoding="utf-8")
     draft.replace(path)
 
@@ -215,7 +235,8 @@ def _read_json(path: Path) -> dict[str, Any]:
     return fields
 
 
-def _is_alive(process_id: int | None) -> bool:
+def _is_alive(process_id: int | None, since_unix_s: float | None) -> bool:
+    """Whether that process still lives: one that was born after `since_unix_s` only bears the same number."""
     if process_id is None:
         return False
     try:
@@ -223,5 +244,17 @@ def _is_alive(process_id: int | None) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
-    return True
+        pass
+    born_unix_s = _born_unix_s(process_id)
+    return born_unix_s is None or not since_unix_s or born_unix_s < since_unix_s + _CLOCK_SLACK_S
+
+
+def _born_unix_s(process_id: int) -> float | None:
+    """When a process was started, None where the system does not say (only Linux does, in /proc)."""
+    try:
+        ticks = int(Path(f"/proc/{process_id}/stat").read_text(errors="replace").rpartition(")")[2].split()[19])
+        system = Path("/proc/stat").read_text(encoding="ascii").splitlines()
+        boot = next(line for line in system if line.startswith("btime "))
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None
+    return float(boot.split()[1]) + ticks / os.sysconf("SC_CLK_TCK")

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from explorer.errors import RecordingError
 from explorer.facts import Correctness, Environment, Facts, Failure, RunState, facts_to_json
-from explorer.recording import END_FILE, FACTS_FILE, Progress, Recording, create_recording, open_recording, write_json
+from explorer.recording import (
+    END_FILE,
+    FACTS_FILE,
+    WAITING_FILE,
+    Progress,
+    Recording,
+    create_recording,
+    open_recording,
+    write_json,
+)
 from explorer.settings import RunSettings
 
 NO_SUCH_PROCESS = 2**22 + 1
@@ -65,6 +75,22 @@ def test_state_follows_from_both_writers(
     assert (recording.failure() is None) == (state in ("running", "finished"))
 
 
+@pytest.mark.parametrize("is_gone", [True, False], ids=["gone", "another process bears its number"])
+def test_a_run_whose_starter_is_gone_is_lost(recording: Recording, is_gone: bool) -> None:
+    starter = {"process_id": NO_SUCH_PROCESS if is_gone else os.getpid(), "since_unix_s": time.time() if is_gone else 1}
+    write_json(recording.folder / WAITING_FILE, starter)
+    failure = recording.failure()
+    assert recording.state() == "lost"
+    assert failure is not None
+    assert "never started" in failure.message
+
+
+def test_a_worker_s_number_on_another_process_is_not_the_worker(recording: Recording) -> None:
+    facts = {"format_version": 1, "state": "running", "process_id": os.getpid(), "started_unix_s": 1.0}
+    write_json(recording.folder / FACTS_FILE, facts)
+    assert recording.state() == "lost"
+
+
 def test_failure_of_a_killed_worker_names_the_stage(recording: Recording) -> None:
     write_json(recording.folder / FACTS_FILE, {"format_version": 1, "state": "running", "stage": "steady"})
     write_json(recording.folder / END_FILE, {"exit_code": -9, "message": "The worker was killed by SIGKILL."})
@@ -105,7 +131,7 @@ def test_a_folder_without_settings_is_no_recording(tmp_path: Path) -> None:
 
 def test_writing_leaves_no_draft_behind(recording: Recording) -> None:
     write_json(recording.folder / FACTS_FILE, {"format_version": 1})
-    assert sorted(path.name for path in recording.folder.iterdir()) == ["facts.json", "settings.json"]
+    assert sorted(path.name for path in recording.folder.iterdir()) == ["facts.json", "settings.json", "waiting.json"]
 
 
 def test_progress_survives_its_line_and_noise_is_no_progress() -> None:

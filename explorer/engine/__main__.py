@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import importlib
 import os
+import select
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
@@ -32,8 +34,10 @@ def main(arguments: list[str]) -> int:
     except ExplorerError as problem:
         print(Progress(kind="failed", text=str(problem)).to_line(), flush=True)
         return 1
-    journal = Journal(recording.folder, _divert_output(recording), settings.title)
+    progress = _divert_output(recording)
+    journal = Journal(recording.folder, progress, settings.title)
     _record_uncaught(journal)
+    _end_when_abandoned(journal, progress)
     # Compiling processes may still be writing when the run ends, hence no complaint about leftovers.
     with tempfile.TemporaryDirectory(prefix="kernel-explorer-", ignore_cleanup_errors=True) as cache_folder:
         if settings.compiles:
@@ -53,6 +57,19 @@ def _divert_output(recording: Recording) -> TextIO:
     os.dup2(log, 2)
     os.close(log)
     return progress
+
+
+def _end_when_abandoned(journal: Journal, progress: TextIO) -> None:
+    """Ends this process once nobody reads its progress: the run would only disturb the next one's measurement."""
+
+    def watch() -> None:
+        reader = select.poll()
+        reader.register(progress.fileno(), 0)  # asked for nothing, it returns when the other end has gone
+        reader.poll()
+        journal.abandon()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _record_uncaught(journal: Journal) -> None:

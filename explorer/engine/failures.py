@@ -42,8 +42,12 @@ def failure_of(error: BaseException, stage: str) -> Failure:
     for fragment, meaning in _UNSUPPORTED_TEXTS:
         if isinstance(error, RuntimeError) and fragment in str(error):
             return Failure(stage=stage, kind="unsupported", message=f"{meaning} PyTorch said: {first_line}")
-    message = f"{type(error).__name__} during {stage}: {first_line} The traceback is in worker.log."
+    message = f"{type(error).__name__} during {stage}: {_ended(first_line)} The traceback is in worker.log."
     return Failure(stage=stage, kind="crash", message=message)
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence[-1:] in ".!?" else f"{sentence}."
 
 
 def _is_out_of_memory(error: BaseException) -> bool:

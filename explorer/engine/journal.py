@@ -6,7 +6,7 @@ import dataclasses
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -63,6 +63,13 @@ class Journal:
         self.update(state="failed", failure=failure)
         self._say(Progress(kind="failed", stage=self.facts.stage, text=failure.message))
 
+    def abandon(self) -> None:
+        """Nobody waits for the run any more."""
+        stage = self.facts.stage or "start"
+        why = Failure(stage=stage, kind="cancelled", message=f"What started this run ended during {stage}.")
+        self.update(state="cancelled", failure=why)
+
     def _say(self, progress: Progress) -> None:
-        self._progress.write(progress.to_line() + "\n")
-        self._progress.flush()
+        with suppress(BrokenPipeError):  # nobody listens any more: `__main__` ends the process
+            self._progress.write(progress.to_line() + "\n")
+            self._progress.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -19,9 +20,16 @@ def log_text(folder: Path) -> str:
 
 
 def keep_log(archive: Path, name: str, text: str) -> None:
-    """Adds a log to the zip as `NAME/dedicated_log_torch_trace.log`: a folder for tlparse."""
-    with zipfile.ZipFile(archive, "a", zipfile.ZIP_DEFLATED) as kept:
+    """Adds a log to the zip as `NAME/dedicated_log_torch_trace.log`: a folder for tlparse.
+
+    A zip's list of contents is overwritten in place: an ending in between would lose every log, so a copy grows.
+    """
+    draft = archive.with_name(f".{archive.name}")
+    if archive.exists():
+        shutil.copyfile(archive, draft)
+    with zipfile.ZipFile(draft, "a" if archive.exists() else "w", zipfile.ZIP_DEFLATED) as kept:
         kept.writestr(f"{name}/dedicated_log_torch_trace.log", text)
+    draft.replace(archive)
 
 
 def _without_places(text: str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import deque
@@ -22,7 +23,7 @@ from typing import IO
 from explorer.experiments import ExperimentSettings, validated
 from explorer.launch.process import end_group, how_it_ended, log_tail, spawn, turn
 from explorer.launch.status import ENDED, JobState, JobStatus, StageProgress
-from explorer.recording import END_FILE, End, Progress, Recording, create_recording, write_json
+from explorer.recording import End, Progress, Recording, create_recording
 from explorer.settings import Device
 
 
@@ -146,22 +147,26 @@ class Launcher:
     def _run(self, job: _Job) -> None:
         device = job.settings.device
         try:
-            with turn(device, lambda: job.cancel_asked):
-                self._run_worker(job)
+            with (
+                turn(device, lambda: job.cancel_asked) as turn_file,
+                # Removed whatever way the worker ends; its compilers may still be writing, hence no complaint.
+                tempfile.TemporaryDirectory(prefix="kernel-explorer-", ignore_cleanup_errors=True) as scratch,
+            ):
+                self._run_worker(job, Path(scratch), turn_file)
+        except OSError as problem:
+            with self._changed:
+                self._end(job, End(exit_code=None, message=f"The worker could not be started: {problem}."))
         finally:
             with self._changed:
                 self._busy.discard(device)
                 self._start_next(device)
 
-    def _run_worker(self, job: _Job) -> None:
+    def _run_worker(self, job: _Job, scratch: Path, turn_file: int) -> None:
+        """Starts the worker and follows it to its end; raises OSError when it cannot be started."""
         with self._changed:
             if job.cancel_asked:
                 return
-            try:
-                process = spawn(self._command, job.recording.folder)
-            except OSError as problem:
-                self._end(job, End(exit_code=None, message=f"The worker could not be started: {problem}."))
-                return
+            process = spawn(self._command, job.recording.folder, scratch, turn_file)
             job.process, job.state, job.started_s = process, "running", time.monotonic()
             self._changed.notify_all()
         assert process.stdout is not None
@@ -184,10 +189,13 @@ class Launcher:
                 self._changed.notify_all()
 
     def _end(self, job: _Job, end: End) -> None:
-        write_json(job.recording.folder / END_FILE, {**vars(end)})
         job.state = "cancelled" if end.cancelled else ("finished" if end.exit_code == 0 else "failed")
         job.message = job.message or end.message
         job.ended_s = time.monotonic()
+        try:
+            job.recording.write_end(end)
+        except OSError as problem:  # the disk is full, or somebody deleted the folder
+            job.message = job.message or f"Its end could not be written down: {problem}."
         if job.state != "finished":
             job.stages = {
                 stage: replace(progress, state="failed") if progress.state == "running" else progress

@@ -27,8 +27,12 @@ def default_device() -> Device:
     return "cuda" if present and not hidden else "cpu"
 
 
-def spawn(command: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
-    """Starts `command FOLDER` in its own process group, its progress lines on `stdout`; may raise OSError."""
+def spawn(command: tuple[str, ...], folder: Path, scratch: Path, turn_file: int) -> subprocess.Popen[str]:
+    """Starts `command FOLDER` in its own process group, its progress lines on `stdout`; may raise OSError.
+
+    It keeps temporary files in `scratch` and holds the device's turn (`turn_file`, as `turn` gave it) while it lives,
+    so that nobody measures beside it even when its launcher is gone.
+    """
     package_parent = str(Path(__file__).resolve().parents[2])
     search_path = os.pathsep.join(p for p in (package_parent, os.environ.get("PYTHONPATH", "")) if p)
     with (folder / LOG_FILE).open("ab") as log:  # so that even a worker which cannot start says why
@@ -40,7 +44,8 @@ def spawn(command: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
             text=True,
             encoding="utf-8",
             errors="replace",
-            env={**os.environ, "PYTHONPATH": search_path},
+            env={**os.environ, "PYTHONPATH": search_path, "TMPDIR": str(scratch)},
+            pass_fds=(turn_file,),
             start_new_session=True,
         )
 
@@ -68,8 +73,11 @@ def end_group(process: subprocess.Popen[str]) -> None:
 
 
 @contextlib.contextmanager
-def turn(device: Device, given_up: Callable[[], bool]) -> Iterator[None]:
-    """Holds this machine's turn on a device; waits while another process has it, until `given_up()` is true."""
+def turn(device: Device, given_up: Callable[[], bool]) -> Iterator[int]:
+    """Holds this machine's turn on a device; waits while another process has it, until `given_up()` is true.
+
+    Gives the file descriptor whose lock is the turn: a worker that inherits it holds it as well. May raise OSError.
+    """
     path = Path(tempfile.gettempdir()) / f"kernel-explorer-{os.getuid()}-{device}.lock"
     with path.open("a") as lock:
         while not given_up():
@@ -78,7 +86,7 @@ def turn(device: Device, given_up: Callable[[], bool]) -> Iterator[None]:
                 break
             except BlockingIOError:
                 time.sleep(_TURN_POLL_S)
-        yield
+        yield lock.fileno()
 
 
 def log_tail(path: Path) -> str:

@@ -13,6 +13,8 @@ from explorer.recording import SETTINGS_FILE, Recording
 from explorer.settings import RunSettings
 from explorer.ui.places import new_run_folder, runs_folder
 
+_LONGEST_CANCEL_S = 5.0
+
 
 @st.cache_resource(show_spinner=False)
 def launcher() -> Launcher:
@@ -31,6 +33,13 @@ def statuses(run_ids: Iterable[str]) -> list[JobStatus]:
     """Where each run stands; ids of runs that are gone are left out."""
     found = (_status(run_id) for run_id in run_ids)
     return [status for status in found if status is not None]
+
+
+def end_run(run_id: str) -> None:
+    """Cancels a run of this server and waits until it has let go of its folder; nothing happens when it has ended."""
+    if launcher().knows(run_id):
+        launcher().cancel(run_id)
+        launcher().wait(run_id, _LONGEST_CANCEL_S)
 
 
 def any_active(jobs: Iterable[JobStatus]) -> bool:

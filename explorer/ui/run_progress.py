@@ -48,7 +48,7 @@ def draw_job(letter: str, job: JobStatus) -> None:
             f'<span class="state">{escape(_state_words(job))}</span></div>',
             width="stretch",
         )
-        if job.state not in ENDED:
+        if job.state not in ENDED and launcher().knows(job.run_id):
             st.button("Cancel", key=f"cancel_{job.run_id}", on_click=launcher().cancel, args=(job.run_id,))
     st.html(f'<div class="stages">{_stages(job)}</div>')
     if job.state in ("failed", "cancelled"):

@@ -21,6 +21,7 @@ from explorer.facts import Facts, RunState
 from explorer.recording import FACTS_FILE, SETTINGS_FILE, TRACE_FILE, Recording
 from explorer.settings import MODES, RunSettings
 from explorer.ui.archive import LIMIT_BYTES, holds_recording, unpack
+from explorer.ui.jobs import end_run
 from explorer.ui.marking import marked
 from explorer.ui.places import runs_folder, samples_folder, uploads_folder
 from explorer.units import shortened, text
@@ -173,6 +174,7 @@ def write_upload(folder: Path, name: str, path: Path | None = None) -> None:
 def delete_run(source: Source) -> None:
     """Deletes a person's own run or drops an upload from this session; bundled recordings stay."""
     if source.kind == "run":
+        end_run(source.folder.name)
         shutil.rmtree(source.folder, ignore_errors=True)
     elif source.kind == "upload":
         st.session_state["uploads"] = [name for name in session_uploads() if name != source.folder.name]

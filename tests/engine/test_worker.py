@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from explorer.engine.run import attention_mismatch
 from explorer.model_shapes import TINY
-from explorer.recording import Progress, Recording
+from explorer.recording import Progress, Recording, create_recording
 from explorer.settings import RunSettings
 from explorer.shapes_results import STAGES
 
@@ -94,6 +95,23 @@ def test_attention_that_ran_is_recorded_beside_the_request(run_engine: RunEngine
     assert facts.notes == []
 
 
+@pytest.mark.parametrize(
+    ("fields", "kernels", "said"),
+    [
+        ({"attention": "auto"}, ["flash_fwd_kernel"], ""),
+        ({"attention": "flash"}, ["flash_fwd_kernel"], ""),
+        ({"attention": "flash"}, [], "the profiled steps show no known attention kernel"),
+        ({"attention": "math", "mode": "compile"}, [], ""),
+        ({"attention": "math", "mode": "compile"}, ["flash_fwd_kernel"], "the profiled steps show flash"),
+        ({"attention": "math"}, [], "the profiled steps show no known attention kernel"),
+    ],
+)
+def test_attention_that_did_not_run_is_noted(fields: dict[str, Any], kernels: list[str], said: str) -> None:
+    note = attention_mismatch(RunSettings(**fields), kernels)
+    assert said in note
+    assert bool(note) == bool(said)
+
+
 def test_run_with_local_weights_takes_their_shape(
     run_engine: RunEngine, save_hugging_face_model: Callable[..., tuple[Any, Path]]
 ) -> None:
@@ -152,6 +170,20 @@ def test_refused_run_says_where_and_why(
     last = lines[-1]
     assert last is not None
     assert (last.kind, last.text) == ("failed", failure.message)
+
+
+def test_run_that_nobody_waits_for_any_more_ends(tmp_path: Path) -> None:
+    recording = create_recording(tmp_path / "run", RunSettings(measured_steps=10_000))
+    command = [sys.executable, "-m", "explorer.engine", str(recording.folder)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as worker:
+        assert worker.stdout is not None
+        assert "stage_started" in worker.stdout.readline()
+        worker.stdout.close()
+        assert worker.wait(60) == 1
+    failure = recording.failure()
+    assert recording.state() == "cancelled"
+    assert failure is not None
+    assert "What started this run ended during" in failure.message
 
 
 def test_crash_keeps_what_was_measured_before_it(run_engine: RunEngine) -> None:

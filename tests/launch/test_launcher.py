@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -14,6 +17,7 @@ from explorer.launch import JobStatus, Launcher, recorded_status
 from explorer.recording import open_recording
 from explorer.settings import RunSettings
 
+ROOT = Path(__file__).parents[2]
 TINY = RunSettings(model="tiny", device="cpu")
 MakeLauncher = Callable[[str], Launcher]
 
@@ -173,6 +177,62 @@ def test_two_launchers_never_measure_one_device_at_once(launcher_of: MakeLaunche
     until(second, waiting, lambda status: status.state == "running")
     second.cancel(waiting)
     assert second.wait(waiting, 20).state == "cancelled"
+
+
+def test_a_worker_keeps_its_turn_when_its_launcher_dies(launcher_of: MakeLauncher, tmp_path: Path) -> None:
+    second = launcher_of(SLEEPER)
+    (tmp_path / "dying.py").write_text(
+        f"""
+import os, sys, tempfile
+from pathlib import Path
+tempfile.gettempdir = lambda: {str(tmp_path)!r}
+from explorer.launch import Launcher
+from explorer.settings import RunSettings
+launcher = Launcher((sys.executable, {str(tmp_path / "worker.py")!r}))
+run_id = launcher.submit(RunSettings(model="tiny", device="cpu"), Path({str(tmp_path / "first")!r}))
+for status in launcher.follow(run_id):
+    if status.stages[1].state == "running":
+        print(launcher._jobs[run_id].process.pid, flush=True)
+        os._exit(0)
+"""
+    )
+    command = [sys.executable, str(tmp_path / "dying.py")]
+    died = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True, timeout=60
+    )
+    waiting = second.submit(TINY, tmp_path / "second")
+    time.sleep(0.5)
+    assert second.status(waiting).state == "queued"
+    os.killpg(int(died.stdout), signal.SIGKILL)
+    until(second, waiting, lambda status: status.state == "running")
+    second.cancel(waiting)
+    assert second.wait(waiting, 20).state == "cancelled"
+
+
+def test_what_a_worker_leaves_in_its_temporary_folder_goes_with_it(launcher_of: MakeLauncher, tmp_path: Path) -> None:
+    launcher = launcher_of(
+        """
+import os, pathlib, sys, tempfile
+pathlib.Path(tempfile.mkdtemp(), "cache").write_text("large")
+pathlib.Path(sys.argv[1], "where").write_text(tempfile.gettempdir())
+os.kill(os.getpid(), 9)
+"""
+    )
+    launcher.wait(launcher.submit(TINY, tmp_path / "run"), 20)
+    scratch = Path((tmp_path / "run" / "where").read_text())
+    deadline_s = time.monotonic() + 20
+    while scratch.exists() and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    assert scratch.name.startswith("kernel-explorer-")
+    assert not scratch.exists()
+
+
+def test_a_run_whose_folder_is_gone_ends_all_the_same(launcher_of: MakeLauncher, tmp_path: Path) -> None:
+    launcher = launcher_of("import shutil, sys; shutil.rmtree(sys.argv[1])")
+    status = launcher.wait(launcher.submit(TINY, tmp_path / "run"), 20)
+    assert status.state == "finished"
+    assert "could not be written" in status.message
+    assert launcher.active() == []
 
 
 def test_invalid_settings_are_refused_before_anything_starts(tmp_path: Path) -> None:

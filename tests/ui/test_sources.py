@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from explorer.errors import RecordingError, TraceError
+from explorer.launch import Launcher
 from explorer.settings import RunSettings
 from explorer.ui import sources
 from explorer.ui.archive import pack
@@ -100,6 +102,20 @@ def test_too_large_an_upload_says_the_limit(traces: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(sources, "LIMIT_BYTES", 1024)
     with pytest.raises(TraceError, match=r"up to 1\.00 KiB can be uploaded"):
         add_upload("large.json", TRACE)
+
+
+def test_a_run_that_goes_on_is_ended_before_it_is_deleted(
+    traces: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    (tmp_path / "worker.py").write_text("import time; print('{}', flush=True); time.sleep(60)")
+    launcher = Launcher((sys.executable, str(tmp_path / "worker.py")))
+    monkeypatch.setattr("explorer.ui.jobs.launcher", lambda: launcher)
+    run_id = launcher.submit(RunSettings(device="cpu"), traces / "runs" / "going")
+    (source,) = [source for source in all_sources() if source.source_id == f"run:{run_id}"]
+    delete_run(source)
+    assert launcher.status(run_id).state == "cancelled"
+    assert not source.folder.exists()
 
 
 def test_own_runs_are_deleted_and_bundled_ones_stay(pair: Path) -> None:
