@@ -8,6 +8,7 @@ remainder, 0 on one stream.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -64,17 +65,27 @@ class FoldedGroup:
 
     @property
     def verdict(self) -> str:
-        """`faster`, `slower`, or `no change measured` where layers disagree or the change is too small to tell.
+        """`faster`, `slower`, or `no change measured` where the change is within the spread or too small to tell.
 
         Unmatched kernels are `not compared`.
         """
         if self.first.match == "unmatched":
             return "not compared"
-        changes, before = self.changes_ns, _time(self.kernels("eager"))
-        disagree = len(changes) > 1 and min(changes) <= 0 <= max(changes)
-        if disagree or abs(sum(changes)) < _SAME_RATIO * before:
+        change, before = sum(self.changes_ns), _time(self.kernels("eager"))
+        if abs(change) <= (self.spread_ns or 0) or abs(change) < _SAME_RATIO * before:
             return "no change measured"
-        return "faster" if sum(changes) < 0 else "slower"
+        return "faster" if change < 0 else "slower"
+
+    @property
+    def spread_ns(self) -> float | None:
+        """The middle half of a member's kernel time, on the side where it is wider, times the members.
+
+        In the unit of the change, which is summed over the members; None where nothing repeats.
+        """
+        if len(self.members) < 2:
+            return None
+        sides = ([_time(getattr(member, side)) for member in self.members] for side in ("eager", "compiled"))
+        return len(self.members) * max(_middle_half(times) for times in sides)
 
 
 def fold(groups: Sequence[Group]) -> list[FoldedGroup]:
@@ -135,8 +146,8 @@ def headline(report: Report) -> str:
     if step >= 0:
         return f"{counts}, and the step is {text(step, 'ns')} longer: kernels {_signed(groups)}, gaps {_signed(gaps)}."
     return (
-        f"{counts}. Of {text(-step, 'ns')} saved, {text(-groups, 'ns')} is kernel time and {text(-gaps, 'ns')} is "
-        "waiting between kernels."
+        f"{counts}. Of {text(-step, 'ns')} saved under the profiler, {text(-groups, 'ns')} is kernel time and "
+        f"{text(-gaps, 'ns')} is waiting between kernels."
     )
 
 
@@ -172,7 +183,6 @@ def _ledger_row(
     bytes_a, bytes_b = eager.bytes_of(before), compiled.bytes_of(after)
     is_one_kernel = all(len({kernel.operator_row for kernel in member.compiled}) == 1 for member in one.members)
     floor = _floor_ns(bytes_b if is_one_kernel else None, ceiling_bytes_per_s)
-    changes = one.changes_ns
     return {
         "group": one.first.title,
         "place": one.place,
@@ -181,8 +191,8 @@ def _ledger_row(
         "kernels_b_count": len(after),
         "time_a_ns": _time(before),
         "time_b_ns": _time(after),
-        "time_change_ns": sum(changes),
-        "spread_ns": max(changes) - min(changes) if len(changes) > 1 else None,
+        "time_change_ns": sum(one.changes_ns),
+        "spread_ns": one.spread_ns,
         "gap_change_ns": _gap(after) - _gap(before),
         "launches_saved_count": _launch_count(before) - _launch_count(after),
         "bytes_a": bytes_a,
@@ -283,6 +293,11 @@ def _share_of(time_ns: int, side: StepKernels) -> float | None:
 
 def _time(kernels: Sequence[Kernel]) -> int:
     return sum(kernel.time_ns for kernel in kernels)
+
+
+def _middle_half(times_ns: Sequence[int]) -> float:
+    low, _, high = statistics.quantiles(times_ns, n=4, method="inclusive")
+    return high - low
 
 
 def _gap(kernels: Sequence[Kernel]) -> int:
