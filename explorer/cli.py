@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from explorer.attention_command import add_attention
 from explorer.capture_sizes import LARGEST_SIZE, RULES, Padding, pad, sglang_sizes, vllm_sizes
@@ -43,8 +43,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says a mistake in one line; `--help` has the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="explorer", description="Where does a model's step spend its time?")
+    parser = _Parser(prog="explorer", description="Where does a model's step spend its time?")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_run(commands.add_parser("run", help="run a model and record it"))
     _add_report(commands.add_parser("report", help="what a recording or a trace file shows"))
@@ -86,14 +93,14 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 def _run(chosen: argparse.Namespace) -> int:
     if chosen.function is not None:
-        return run_function(chosen.function, device=chosen.device, out=chosen.out)
+        return run_function(chosen)
     settings = RunSettings.from_json(
         {
             "weights_folder": chosen.weights,
             "device": chosen.device or default_device(),
             "batch_size": chosen.batch,
             "context_tokens": chosen.context,
-            "cache_tokens": chosen.cache or default_cache_tokens(chosen.context),
+            "cache_tokens": default_cache_tokens(chosen.context) if chosen.cache is None else chosen.cache,
             **{
                 name: getattr(chosen, name)
                 for name in (

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from explorer.errors import SettingsError
 from explorer.gallery_settings import EXPRESSION_TITLES, GallerySettings
 from explorer.launch import default_device
 from explorer.making import make_recording
-from explorer.settings import CHOICES
+from explorer.settings import CHOICES, RunSettings
 
 
 def add_gallery(parser: argparse.ArgumentParser) -> None:
@@ -32,8 +33,8 @@ def _gallery(chosen: argparse.Namespace) -> int:
             **size,
             "dtype": chosen.dtype or size["dtype"],
             "expressions": chosen.expressions or tuple(EXPRESSION_TITLES),
-            "row_count": chosen.rows or size["row_count"],
-            "hidden_size": chosen.hidden or size["hidden_size"],
+            "row_count": size["row_count"] if chosen.rows is None else chosen.rows,
+            "hidden_size": size["hidden_size"] if chosen.hidden is None else chosen.hidden,
             "repeat_count": chosen.repeats,
             "seed": chosen.seed,
         }
@@ -43,12 +44,24 @@ def _gallery(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def run_function(function: str, *, device: str | None, out: Path) -> int:
-    """Records a person's own expression, `package.module:name`, at the gallery's size for the device."""
-    size = _sizes(device or default_device())
-    settings = GallerySettings.from_json({**size, "own_function": function, "expressions": ()})
-    make_recording(settings, out)
-    print(out)
+def run_function(chosen: argparse.Namespace) -> int:
+    """Records a person's own expression, `package.module:name`, at the gallery's size for the device.
+
+    Raises SettingsError for options of `explorer run` that an expression does not take.
+    """
+    known = {"batch": "batch_size", "context": "context_tokens", "weights": "weights_folder"}
+    defaults = {**RunSettings().to_json(), "cache": None}
+    refused = [
+        f"--{name.replace('_', '-')}"
+        for name, value in vars(chosen).items()
+        if name not in ("command", "device", "out", "function") and value != defaults[known.get(name, name)]
+    ]
+    if refused:
+        raise SettingsError(f"--function runs an expression at the gallery's size: leave out {', '.join(refused)}.")
+    size = _sizes(chosen.device or default_device())
+    settings = GallerySettings.from_json({**size, "own_function": chosen.function, "expressions": ()})
+    make_recording(settings, chosen.out)
+    print(chosen.out)
     return 0
 
 

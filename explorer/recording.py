@@ -210,7 +210,9 @@ def create_recording(folder: Path, settings: ExperimentSettings) -> Recording:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise RecordingError(f"Cannot make {folder}: {problem.strerror}. Choose a folder that you may write.") from None
+        raise RecordingError(
+            f"Cannot make {folder}: {problem.strerror}. Choose a new folder where you may write."
+        ) from None
     write_json(folder / SETTINGS_FILE, settings_to_json(settings))
     write_json(folder / WAITING_FILE, {"process_id": os.getpid(), "since_unix_s": time.time()})
     return Recording(folder)

@@ -217,5 +217,5 @@ def refuse_unknown(kind: type[DataclassInstance], fields: Mapping[str, Any], wha
 
 
 def default_cache_tokens(context_tokens: int) -> int:
-    """Room for the context and a step more: the next power of two, at least 1,024 tokens a row."""
-    return max(1024, 1 << context_tokens.bit_length())
+    """Room for the context and a step more: the next power of two, at least 1,024 tokens a row, as far as it may go."""
+    return min(_LIMITS["cache_tokens"][1], max(1024, 1 << context_tokens.bit_length()))

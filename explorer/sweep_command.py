@@ -61,7 +61,7 @@ def _settings(chosen: argparse.Namespace) -> SweepSettings:
             "device": chosen.device or default_device(),
             "sizes": sorted(set(chosen.sizes)) if chosen.sizes else _rule_sizes(chosen.rule, chosen.max),
             "context_tokens": chosen.context,
-            "cache_tokens": chosen.cache or default_cache_tokens(chosen.context),
+            "cache_tokens": default_cache_tokens(chosen.context) if chosen.cache is None else chosen.cache,
             "read_lengths": sorted(set(chosen.read_lengths)),
             **{
                 name: getattr(chosen, name)

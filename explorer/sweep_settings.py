@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -94,7 +95,8 @@ class SweepSettings:
     @property
     def title(self) -> str:
         """A short name such as `qwen3-0.6b · sweep of 35 sizes to 256`."""
-        return f"{self.model} · sweep of {len(self.sizes)} sizes to {max(self.sizes, default=0)}"
+        model = self.model if self.weights_folder is None else PurePath(self.weights_folder).name
+        return f"{model} · sweep of {len(self.sizes)} sizes to {max(self.sizes, default=0)}"
 
     def run_settings(self) -> RunSettings:
         """The run whose model, cache and inputs the sweep uses.

@@ -48,6 +48,8 @@ def test_buckets_follow_from_the_running_limit(capsys: pytest.CaptureFixture[str
         (["buckets", "--max", "8", "--batch", "0"], "from 1"),
         (["run", "--out", "x", "--device", "cpu", "--mode", "cuda_graph"], "CUDA device"),
         (["run", "--out", "x", "--model", "gpt-5"], "choose one of tiny"),
+        (["run", "--out", "x", "--device", "cpu", "--cache", "0"], "cache_tokens is 0"),
+        (["run", "--out", "x", "--function", "m:f", "--mode", "compile", "--batch", "7"], "leave out --mode, --batch"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(
@@ -58,6 +60,21 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert said in printed.err
     assert printed.err.count("\n") == 1
     assert printed.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["run", "--batch", "abc", "--out", "x"], "invalid int value: 'abc'"), (["run"], "--out"), (["fly"], "'fly'")],
+)
+def test_arguments_that_cannot_be_read_are_one_line_as_well(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    printed = capsys.readouterr()
+    assert left.value.code == 2
+    assert said in printed.err
+    assert printed.err.count("\n") == 1
 
 
 def test_presets_name_every_model_with_its_size(capsys: pytest.CaptureFixture[str]) -> None:
