@@ -126,7 +126,7 @@ def headline(advised: AdvisedLists, reference: BucketList, count: int) -> str:
     """The finding in a sentence: how few sizes do what the reference list does, else what the chosen number does."""
     fewest = advised.fewest_as_good_as(reference.sizes)
     if fewest is not None and fewest < len(reference.sizes):
-        return f"{_sizes(fewest)} pad as little as {reference.name}'s {len(reference.sizes):,}."
+        return f"{_sizes(fewest)} lose as little time as {reference.name}'s {len(reference.sizes):,}."
     verb = "costs" if count == 1 else "cost"
     return f"{_sizes(count)} {verb} {_amount(advised, advised.waste(count))} of padding a step."
 

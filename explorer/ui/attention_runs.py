@@ -21,7 +21,7 @@ from explorer.ui import pieces
 from explorer.ui.answers import step_of, trace_of
 from explorer.ui.attention_answers import OpenProbe
 from explorer.ui.rows import Cell, Line, draw_rows
-from explorer.ui.selection import chosen
+from explorer.ui.selection import chosen, draw_missing
 from explorer.ui.settings_form import load_settings
 from explorer.ui.sources import Source
 from explorer.units import text
@@ -34,7 +34,7 @@ def draw_runs_attention(sources: Sequence[Source], probe: OpenProbe | None) -> N
         source = selection.side(letter)
         with column:
             if source is None:
-                pieces.box(f"{letter.upper()} is not chosen", ["Pick a run on the left."])
+                draw_missing(letter)
                 continue
             try:
                 _draw_run(letter, source, sources, probe)

@@ -14,13 +14,14 @@ _LOGIT_BYTES = 4
 
 @dataclass(frozen=True)
 class Cost:
-    """Memory in bytes, None where the shape is unknown; `seen_ns` is how long the most similar run took in all."""
+    """Memory in bytes, None where the shape is unknown; `seen_ns` is how long the most similar run, `seen`, took."""
 
     weight_bytes: int | None
     cache_bytes: int | None
     needed_bytes: int | None
     seen_ns: int | None
     seen_compile_ns: int | None
+    seen: str = ""
 
 
 def estimate(settings: RunSettings, sources: Iterable[Source]) -> Cost:
@@ -29,14 +30,23 @@ def estimate(settings: RunSettings, sources: Iterable[Source]) -> Cost:
     seen_ns = sum(seen.facts.stage_ns.values()) if seen and seen.facts else None
     compile_ns = seen.facts.cold_start.compile_ns if seen and seen.facts and seen.facts.cold_start else None
     if settings.weights_folder:
-        return Cost(None, None, None, seen_ns, compile_ns)
+        return Cost(None, None, None, seen_ns, compile_ns, _name(seen))
     shape = MODEL_SHAPES[settings.model]
     weights = shape.weight_bytes(settings.dtype)
     cache = shape.kv_bytes_per_token(settings.dtype) * settings.cache_tokens * settings.batch_size
     tokens = settings.batch_size * (settings.context_tokens if settings.phase == "prefill" else 1)
     activations = tokens * (shape.mlp_size * BYTES_OF_DTYPE[settings.dtype] + shape.vocab_size * _LOGIT_BYTES)
     reference = shape.weight_bytes("float32")
-    return Cost(weights, cache, weights + reference + cache + activations, seen_ns, compile_ns)
+    return Cost(weights, cache, weights + reference + cache + activations, seen_ns, compile_ns, _name(seen))
+
+
+def _name(source: Source | None) -> str:
+    """What ran and on what: another batch, context or GPU takes another time."""
+    if source is None or source.settings is None:
+        return ""
+    device = source.facts.environment.device_name if source.facts and source.facts.environment else ""
+    words = f"batch {source.settings.batch_size:,}, context {source.settings.context_tokens:,}"
+    return f"{words} on {device}" if device else words
 
 
 def _most_similar(settings: RunSettings, sources: Iterable[Source]) -> Source | None:

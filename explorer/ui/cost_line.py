@@ -42,7 +42,7 @@ def _sentence(cost: Cost, free_bytes: int | None) -> str:
         free = f"{text(free_bytes, 'bytes')} free"
         parts.append(f'<b style="color:var(--warning)">only {escape(free)}</b>' if short else escape(free))
     if cost.seen_ns:
-        parts.append(f"a run like it took {text(cost.seen_ns, 'ns')}")
+        parts.append(f"a run like it ({escape(cost.seen)}) took {text(cost.seen_ns, 'ns')}")
     if cost.seen_compile_ns:
         parts.append(f"{text(cost.seen_compile_ns, 'ns')} of it compiling")
     return " · ".join(parts)

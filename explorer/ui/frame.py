@@ -40,7 +40,7 @@ def _draw_picker(letter: str, sources: Sequence[Source]) -> None:
     st.selectbox(
         f"Run {letter.upper()}",
         list(named),
-        index=None,
+        index=None if source is None else 0,  # with an index nobody can empty it, by Escape for instance
         format_func=lambda source_id: _option(named[source_id]),
         key=f"picker_{letter}",
         on_change=_picked,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+from explorer.analysis.compilation_run import step_ns
 from explorer.analysis.fusion import Fusion
 from explorer.report import Report
 from explorer.ui.fusion_answers import Pair
@@ -109,6 +110,10 @@ def _recorded(before: object, after: object) -> str:
 
 
 def pair_line(pair: Pair) -> str:
-    """Which side is taken as eager, in a sentence."""
+    """The step without the profiler, and which side is taken as eager."""
     swapped = " B is the eager side here." if pair.is_swapped else ""
-    return f"Eager: {pair.eager.title}. Compiled: {pair.compiled.title}.{swapped}"
+    steps = [step_ns(side.facts) if side.facts else None for side in (pair.eager, pair.compiled)]
+    measured = ""
+    if None not in steps:
+        measured = f"Without the profiler the step went from {text(steps[0], 'ns')} to {text(steps[1], 'ns')}. "
+    return f"{measured}Eager: {pair.eager.title}. Compiled: {pair.compiled.title}.{swapped}"

@@ -40,15 +40,16 @@ def draw_longest(side: Side) -> None:
         Line(
             (
                 Cell(shortened(str(gap["work"]), 56), str(gap["work"]), link=_timeline_link(gap, origin_ns)),
-                Cell(_largest_part(gap)),
-                Cell(shortened(_or_dash(gap["operator"]), 32), _or_dash(gap["operator"])),
+                Cell(_largest_part(gap), is_words=True),
+                Cell(shortened(_or_dash(gap["operator"]), 32), _or_dash(gap["operator"]), is_words=True),
                 Cell(text(gap["start_ns"] - origin_ns, "ns"), exact(gap["start_ns"] - origin_ns, "ns")),
                 Cell(text(gap["length_ns"], "ns"), exact(gap["length_ns"], "ns")),
             )
         )
         for gap in frame.to_dict("records")
     ]
-    draw_rows(("ended by", "mostly", "operator", "from the first step's start", "length"), lines, (4, 2, 2.4, 2, 1))
+    words = [Cell(head, is_words=True) for head in ("mostly", "operator")]
+    draw_rows(("ended by", *words, "from the first step's start", "length"), lines, (4, 2, 2.4, 2, 1))
 
 
 def _timeline_link(gap: dict[Hashable, Any], origin_ns: int) -> str:

@@ -10,6 +10,7 @@ from statistics import median
 import streamlit as st
 
 from explorer.errors import ExplorerError
+from explorer.recording import Recording
 from explorer.ui.answers import thumbnail_of
 from explorer.ui.archive import pack
 from explorer.ui.chips import device_name, settings_words
@@ -104,7 +105,7 @@ def _fact_lines(source: Source) -> list[str]:
 
 def _verified(source: Source) -> str:
     if source.state in ("failed", "cancelled", "lost"):
-        failure = source.facts.failure if source.facts else None
+        failure = Recording(source.folder).failure()
         hover = escape(failure.message) if failure else ""
         return f'<span style="color:var(--warning)" title="{hover}">{source.state}</span>'
     if source.facts is None or source.facts.correctness is None:

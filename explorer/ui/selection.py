@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from explorer.ui import pieces
 from explorer.ui.sources import Source, default_pair, find_source
 
 LETTERS = ("a", "b")
@@ -26,6 +27,9 @@ class Selection:
 def adopt_address(sources: Sequence[Source]) -> None:
     """Takes A and B from the address where it changed since we last wrote it, else keeps the session's choice."""
     defaults = dict(zip(LETTERS, default_pair(list(sources)), strict=True))
+    st.session_state["took_defaults"] = not any(
+        letter in st.query_params or f"chosen_{letter}" in st.session_state for letter in LETTERS
+    )
     for letter in LETTERS:
         named = st.query_params.get(letter)
         if named and named != st.session_state.get(f"address_{letter}"):
@@ -52,6 +56,22 @@ def chosen(sources: Sequence[Source]) -> Selection:
 def choose(letter: str, source_id: str | None) -> None:
     """Makes a source A or B, from the next run of the page on."""
     st.session_state[f"chosen_{letter}"] = source_id
+
+
+def took_defaults() -> bool:
+    """Whether the session has just begun, without a choice in the address."""
+    return bool(st.session_state["took_defaults"])
+
+
+def draw_missing(letter: str) -> None:
+    """Says why there is no A or B: nobody chose one, or the address names one that is not here."""
+    named = st.session_state.get(f"chosen_{letter}")
+    ways = "Pick a run on the left, add a trace in the Library, or start one on the Run page."
+    if named:
+        gone = f"The address names “{named}”, which is not on this server: deleted, or measured elsewhere."
+        pieces.box(f"{letter.upper()} is not here", [gone, ways])
+    else:
+        pieces.box(f"{letter.upper()} is not chosen", [ways])
 
 
 def swap() -> None:

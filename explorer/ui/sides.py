@@ -13,12 +13,13 @@ from explorer.charts.gap_parts import IdleParts
 from explorer.charts.gaps import GapsOfSide
 from explorer.charts.step_bar import StepParts
 from explorer.errors import ExplorerError, TraceError
+from explorer.recording import Recording
 from explorer.report import Report
 from explorer.trace import Trace
 from explorer.ui import pieces
 from explorer.ui.answers import gaps_of, kernels_of, step_of, trace_of
 from explorer.ui.marking import WRONG, is_wrong
-from explorer.ui.selection import Selection
+from explorer.ui.selection import Selection, draw_missing
 from explorer.ui.sources import Source
 from explorer.units import Number
 
@@ -92,10 +93,7 @@ def open_sides(selection: Selection) -> list[Side]:
     for letter in ("a", "b"):
         source = selection.side(letter)
         if source is None:
-            pieces.box(
-                f"{letter.upper()} is not chosen",
-                ["Pick a run on the left, add a trace in the Library, or start one on the Run page."],
-            )
+            draw_missing(letter)
             continue
         try:
             sides.append(_open(letter, source))
@@ -107,6 +105,9 @@ def open_sides(selection: Selection) -> list[Side]:
 def _open(letter: str, source: Source) -> Side:
     if source.problem:
         raise TraceError(source.problem)
+    if source.settings is not None and not source.has_trace:
+        failure = Recording(source.folder).failure()
+        raise TraceError(failure.message if failure else "Its run has not reached the profile stage yet.")
     trace = trace_of(source)
     gaps, kernels = gaps_of(source), kernels_of(source)
     devices = list(gaps.children)

@@ -12,6 +12,7 @@ from explorer.analysis.verification import growth_words, steady_of
 from explorer.charts.layer_errors import LayerErrors, layer_errors
 from explorer.facts import Correctness, Facts
 from explorer.ui import pieces
+from explorer.ui.fairness import fairness_of
 from explorer.ui.figures import built, draw_figure
 from explorer.ui.marking import is_wrong
 from explorer.ui.rows import Cell, Line, draw_rows
@@ -50,10 +51,15 @@ def _verified(sources: Mapping[str, Source | None]) -> list[_Verified]:
         for letter, source in sources.items()
         if source is not None and source.facts is not None
     ]
-    eager = next((facts for _, source, facts in measured if source.settings and source.settings.mode == "eager"), None)
-    return [
-        _Verified(letter, source.title, facts, None if facts is eager else eager) for letter, source, facts in measured
-    ]
+    eager = next((source for _, source, _ in measured if source.settings and source.settings.mode == "eager"), None)
+    return [_Verified(letter, source.title, facts, _to_pay_back(source, eager)) for letter, source, facts in measured]
+
+
+def _to_pay_back(source: Source, eager: Source | None) -> Facts | None:
+    """The eager run that a longer start saves steps of; None for itself and for one that is not comparable."""
+    if eager is None or source is eager or not fairness_of(eager, source).is_fair:
+        return None
+    return eager.facts
 
 
 def _draw_card(run: _Verified) -> None:

@@ -181,7 +181,7 @@ def test_advice_beats_the_engines_lists_and_says_with_how_few_sizes() -> None:
     assert fewest is not None
     assert fewest < 35
     assert advised.waste(fewest) <= points["waste"]["vLLM"] < advised.waste(fewest - 1)
-    assert headline(advised, lists[0], fewest) == f"{fewest} well-chosen sizes pad as little as vLLM's 35."
+    assert headline(advised, lists[0], fewest) == f"{fewest} well-chosen sizes lose as little time as vLLM's 35."
     assert f"{fewest} sizes chosen for it need" in detail(advised, lists, None, fewest)
 
 

@@ -41,7 +41,7 @@ def test_a_list_is_copied_and_a_sweep_of_this_machine_replaces_the_bundled_one(
     page.goto(f"{swept_server}/buckets")
     settled(page)
     expect(
-        page.get_by_role("heading", name=re.compile(r"\d+ well-chosen sizes pad as little as vLLM's 35"))
+        page.get_by_role("heading", name=re.compile(r"\d+ well-chosen sizes lose as little time as vLLM's 35"))
     ).to_be_visible()
     page.get_by_role("button", name="Copy for SGLang").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()

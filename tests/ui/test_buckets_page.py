@@ -43,7 +43,7 @@ def copied(app: AppTest) -> list[str]:
 
 def test_finding_says_how_few_sizes_do_as_well_as_vllm(swept: Path, open_page: OpenPage) -> None:
     page = html_of(open_page("buckets"))
-    found = re.search(r"(\d+) well-chosen sizes pad as little as vLLM&#x27;s 35\.", page)
+    found = re.search(r"(\d+) well-chosen sizes lose as little time as vLLM&#x27;s 35\.", page)
     assert found is not None
     assert int(found[1]) < 35
     assert "µs with vLLM" in page

@@ -73,7 +73,8 @@ def test_choosing_another_run_changes_the_page(pair: Path, open_page: OpenPage) 
 
 def test_a_run_that_is_gone_gets_a_box_and_the_other_stays(pair: Path, open_page: OpenPage) -> None:
     page = html_of(open_page(a="run:deleted", b="sample:graph"))
-    assert "A is not chosen" in page
+    assert "A is not here" in page
+    assert "“run:deleted”, which is not on this server" in page
     assert "B: qwen3-0.6b · batch 1 · compile + CUDA graph" in page
 
 
@@ -81,7 +82,7 @@ def test_a_run_without_a_trace_says_why(pair: Path, open_page: OpenPage) -> None
     write_recording(pair / "runs" / "stopped", EAGER, with_trace=False, state="failed")
     page = html_of(open_page(a="run:stopped", b="sample:graph"))
     assert "A cannot be shown" in page
-    assert "stopped before the profile stage" in page
+    assert "The worker process disappeared. It was at stage" in page
 
 
 def test_wrong_results_are_marked_loudly(pair: Path, open_page: OpenPage) -> None:

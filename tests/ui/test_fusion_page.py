@@ -32,8 +32,10 @@ from explorer.generated_code import (
 )
 from explorer.ingest import read_trace
 from explorer.recording import CODE_FILE, FACTS_FILE, RESULTS_FILE, Recording, create_recording, write_json
+from explorer.settings import RunSettings
 from explorer.ui.sources import add_upload
 from tests.shared import SHARED, needs_shared
+from tests.ui.drawn import write_recording
 from tests.ui.test_compare_page import figures_of, html_of
 
 OpenPage = Callable[..., AppTest]
@@ -165,6 +167,33 @@ def test_a_swapped_pair_is_put_in_order(bundled: Path, open_page: OpenPage) -> N
     page = html_of(open_page("fusion", a="sample:h200-compile", b="sample:h200-eager"))
     assert "1,729 kernels became 437." in page
     assert "B is the eager side here." in page
+
+
+def test_a_choice_stays_when_the_page_is_opened_from_another(bundled: Path, open_page: OpenPage) -> None:
+    app = open_page("fusion", a="sample:h200-eager", b="sample:h200-compile-cuda-graph")
+    assert app.query_params["b"] == "sample:h200-compile-cuda-graph"
+    app.switch_page("screens/compare.py").run()
+    app.switch_page("screens/fusion.py").run()
+    assert app.selectbox(key="picker_b").value == "sample:h200-compile-cuda-graph"
+
+
+def test_the_default_choice_of_another_page_stays_as_well(bundled: Path, open_page: OpenPage) -> None:
+    assert open_page("fusion").selectbox(key="picker_b").value == "sample:h200-compile-cuda-graph"
+
+
+def test_one_recording_on_both_sides_is_said_to_be_one(bundled: Path, open_page: OpenPage) -> None:
+    page = html_of(open_page("fusion", a="sample:h200-compile", b="sample:h200-compile"))
+    assert "A and B are the same recording" in page
+    assert "kernels became" not in page
+
+
+def test_runs_of_different_devices_are_not_called_a_fusion(bundled: Path, open_page: OpenPage) -> None:
+    tiny = RunSettings(model="tiny", device="cpu", mode="compile", dtype="float32")
+    write_recording(bundled / "runs" / "tiny", tiny)
+    page = html_of(open_page("fusion", a="sample:h200-eager", b="run:tiny"))
+    assert "Not a fair comparison" in page
+    assert "Model qwen3-0.6b → tiny" in page
+    assert "kernels became" not in page
 
 
 def test_another_pair_offers_the_bundled_one(bundled: Path, open_page: OpenPage) -> None:

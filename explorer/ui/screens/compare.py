@@ -6,15 +6,16 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.analysis.compare import Comparability, comparable, comparison_sentence
+from explorer.analysis.compare import Comparability, comparison_sentence
 from explorer.charts.step_bar import is_worth_magnifying, step_bar
 from explorer.ui import pieces
 from explorer.ui.chips import wrong_results
+from explorer.ui.fairness import draw_differences, fairness_of
 from explorer.ui.figures import built, draw_figure, draw_legend
 from explorer.ui.kernel_table import draw_kernel_table
 from explorer.ui.machine import fitted, this_machine
 from explorer.ui.selection import chosen
-from explorer.ui.settings_form import fill_form, label_of, load_settings, option_text
+from explorer.ui.settings_form import fill_form, load_settings
 from explorer.ui.sides import Side, open_sides
 from explorer.ui.sources import all_sources
 from explorer.ui.step_cards import step_cards
@@ -58,20 +59,11 @@ def _draw_finding(sides: Sequence[Side]) -> None:
         return
     a, b = sides
     headline, _, rest = comparison_sentence(a.step, b.step).partition(". ")
-    fairness = comparable((a.source.settings, a.source.facts), (b.source.settings, b.source.facts))
+    fairness = fairness_of(a.source, b.source)
     verdict = "" if _is_boxed(fairness) else fairness.verdict
     pieces.finding(f"{headline.removesuffix('.')}.", f"{rest} {verdict}".strip())
-    _draw_differences(fairness)
-
-
-def _draw_differences(fairness: Comparability) -> None:
-    """What differs, listed first where it is more than the one setting under study."""
     if _is_boxed(fairness):
-        changes = [
-            f"{label_of(one.key, one.label)} {option_text(one.key, one.a)} → {option_text(one.key, one.b)}"
-            for one in fairness.differences
-        ]
-        pieces.box(fairness.verdict, [" · ".join(changes)], loud=not fairness.is_fair)
+        draw_differences(fairness)
 
 
 def _is_boxed(fairness: Comparability) -> bool:

@@ -16,6 +16,7 @@ from explorer.ui.compilation_calls import draw_calls, draw_guards
 from explorer.ui.compilation_measure import draw_fix, draw_measure
 from explorer.ui.compilation_upload import draw_upload
 from explorer.ui.experiment_sources import experiment_sources
+from explorer.ui.fairness import draw_unfair, fairness_of
 from explorer.ui.figures import built, draw_figure
 from explorer.ui.rows import Cell, Line, draw_rows
 from explorer.ui.selection import Selection, chosen
@@ -43,7 +44,12 @@ def _draw_runs(selection: Selection) -> None:
         for letter, _, facts in measured
     ]
     sentence = _start_sentence([(letter, facts) for letter, _, facts in measured])
+    fairness = fairness_of(measured[0][1], measured[1][1]) if len(measured) == 2 else None
+    if fairness is not None and fairness.is_fair:
+        sentence = _with_payback(sentence, *((letter, facts) for letter, _, facts in measured))
     pieces.finding(sentence, "Calibration and the correctness check are ours, and no part of a start.")
+    if fairness is not None:
+        draw_unfair(fairness)
     if starts:
         pieces.part_title("Cold start", "from an empty process to warmed-up steps, part by part")
         draw_figure(built(start_bars, starts, pieces.current_theme()), key="run_starts", alt=sentence)
@@ -57,14 +63,16 @@ def _start_sentence(runs: list[tuple[str, Facts]]) -> str:
     if not runs:
         return "Pick a run on the left to see what its first answer cost."
     words = [f"{letter} gives its first answer after {text(first_answer_ns(facts), 'ns')}" for letter, facts in runs]
-    sentence = " and ".join(words)
-    if len(runs) == 2:
-        (letter_a, a), (letter_b, b) = runs
-        for slow, fast, letter in ((a, b, letter_b), (b, a, letter_a)):
-            count = run_payback_count(slow, fast)
-            if count:
-                return f"{sentence}; the longer start of {letter} is paid back after {text(count, 'count')} steps."
-    return f"{sentence}."
+    return f"{' and '.join(words)}."
+
+
+def _with_payback(sentence: str, one: tuple[str, Facts], other: tuple[str, Facts]) -> str:
+    for slow, fast in ((one, other), (other, one)):
+        count = run_payback_count(slow[1], fast[1])
+        if count:
+            start = sentence.removesuffix(".")
+            return f"{start}; the longer start of {fast[0]} is paid back after {text(count, 'count')} steps."
+    return sentence
 
 
 def _draw_trace(letter: str, source: Source) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from explorer.analysis.compare import Comparability
 from explorer.analysis.fusion import FoldedGroup, headline
 from explorer.analysis.fusion_map import model_map
 from explorer.charts.fusion import bandwidth_roof
@@ -13,6 +14,7 @@ from explorer.charts.ribbons import ribbons
 from explorer.errors import ExplorerError
 from explorer.ui import pieces
 from explorer.ui.experiment_sources import experiment_sources, find_experiment
+from explorer.ui.fairness import draw_unfair, fairness_of
 from explorer.ui.figures import built, draw_figure
 from explorer.ui.fusion_answers import Pair, open_gallery, open_pair
 from explorer.ui.fusion_code import draw_code
@@ -20,11 +22,13 @@ from explorer.ui.fusion_gallery import draw_expression
 from explorer.ui.fusion_measure import draw_measure
 from explorer.ui.fusion_pictures import largest_changes, layer_groups, map_ribbons, match_legend, roof_points
 from explorer.ui.fusion_tables import draw_ledger, fusion_cards, pair_line
-from explorer.ui.selection import choose, chosen, write_address
+from explorer.ui.selection import LETTERS, choose, chosen, draw_missing, took_defaults, write_address
 from explorer.ui.sources import Source, all_sources
 from explorer.ui.verification import draw_verification
 
 _DEFAULT_EAGER, _DEFAULT_COMPILED = "sample:h200-eager", "sample:h200-compile"
+_SAME_WORK = ("model", "device", "phase")
+"""Settings without which two steps have no kernels in common."""
 _VIEWS = ("model", "gallery")
 _VIEW_LABELS = {"model": "A and B", "gallery": "an expression"}
 
@@ -46,24 +50,39 @@ def show() -> None:
 
 
 def _show_pair() -> None:
-    if "b" not in st.query_params and _bundled_is_here():  # opened by its own address: nobody has chosen yet
+    if took_defaults() and _bundled_is_here():  # opened by its own address: nobody has chosen yet
         _choose_bundled()
         write_address()
         st.rerun()
     selection = chosen(all_sources())
     if selection.a is None or selection.b is None:
-        pieces.box("A pair is not chosen", ["Pick an eager and a compiled run of the same model on the left."])
+        for letter in LETTERS:
+            if selection.side(letter) is None:
+                draw_missing(letter)
         return
+    fairness = fairness_of(selection.a, selection.b)
+    if selection.a.source_id == selection.b.source_id:
+        pieces.box("A and B are the same recording", ["Pick a compiled run of the same model as B."])
+    elif any(one.key in _SAME_WORK for one in fairness.differences):
+        draw_unfair(fairness)
+    else:
+        _draw_pair(selection.a, selection.b, fairness)
+        return
+    _offer_bundled(selection.a, selection.b)
+
+
+def _draw_pair(a: Source, b: Source, fairness: Comparability) -> None:
     try:
-        pair = open_pair(selection.a, selection.b)
+        pair = open_pair(a, b)
     except ExplorerError as problem:
         pieces.box("This pair cannot be compared", [str(problem)], loud=True)
         return
     report = pair.answer.report
     pieces.finding(headline(report), pair_line(pair))
+    draw_unfair(fairness)
     if not pair.is_compiled:
         pieces.box("Neither side is compiled", ["No kernel of either side was generated. Pick a compiled run as B."])
-    _offer_bundled(selection.a, selection.b)
+    _offer_bundled(a, b)
     pieces.cards(fusion_cards(report))
     _draw_map(pair)
     if pair.is_compiled:
@@ -73,7 +92,7 @@ def _show_pair() -> None:
     for note in report.notes:
         pieces.quiet_line(note)
     _draw_roof(pair)
-    draw_verification({"A": selection.a, "B": selection.b})
+    draw_verification({"A": a, "B": b})
     if st.button("See both steps in time", key="fusion_to_timeline", icon=":material/arrow_forward:"):
         st.switch_page("screens/timeline.py")
 

@@ -9,6 +9,7 @@ import streamlit as st
 from explorer.charts.gap_parts import gap_parts
 from explorer.charts.gaps import gaps_by_size
 from explorer.ui import pieces
+from explorer.ui.fairness import draw_unfair, fairness_of
 from explorer.ui.figures import built, draw_figure, draw_legend
 from explorer.ui.gap_cards import gap_cards
 from explorer.ui.gap_tables import draw_blame, draw_longest
@@ -27,6 +28,8 @@ def show() -> None:
     first, *others = sorted(sides, key=lambda side: -side.per_step("idle_ns"))
     headline = _in_side(first)
     pieces.finding(headline, " ".join(_in_side(side) for side in others))
+    if len(sides) == 2:
+        draw_unfair(fairness_of(sides[0].source, sides[1].source))
     pieces.cards(gap_cards(sides))
     pieces.part_title("What the idle time was", "a step, on average")
     figure = built(gap_parts, [side.idle_parts() for side in sides], theme)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from explorer.analysis.timeline_measure import step_sentence
 from explorer.errors import ExplorerError
 from explorer.ui import pieces
-from explorer.ui.selection import LETTERS, Selection, chosen
+from explorer.ui.selection import LETTERS, Selection, chosen, draw_missing
 from explorer.ui.sources import Source, all_sources
 from explorer.ui.timeline.component import draw_timeline
 from explorer.ui.timeline.store import timeline_of
@@ -27,7 +27,7 @@ def _opened(selection: Selection) -> tuple[list[str], dict[str, Source]]:
     for letter in LETTERS:
         source = selection.side(letter)
         if source is None:
-            pieces.box(f"{letter.upper()} is not chosen", ["Pick a run on the left, or add a trace in the Library."])
+            draw_missing(letter)
             continue
         try:
             timeline = timeline_of(source)
