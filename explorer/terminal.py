@@ -124,11 +124,12 @@ def json_compare(a: Path, b: Path) -> dict[str, Any]:
 
 
 def text_compare(a: Path, b: Path) -> str:
-    """The finding, what differs and every metric side by side."""
+    """The finding, what was looked at, what differs and every metric side by side."""
     one, other = open_path(a), open_path(b)
     fairness = comparable((one.settings, one.facts), (other.settings, other.facts))
     sides = [step_report(side.trace, side.settings, side.facts) for side in (one, other)]
     lines = [*_wrong_lines({"A": one, "B": other}), comparison_sentence(*sides), fairness.verdict]
+    lines += [f"  {letter}: {side.window}" for letter, side in zip("AB", sides, strict=True)]
     lines += [f"  {entry.label}: {entry.a} → {entry.b}" for entry in fairness.differences]
     rows = [("", "A", "B", "A ÷ B", "")]
     rows += [

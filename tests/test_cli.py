@@ -13,6 +13,7 @@ import pytest
 from explorer.analysis.idle import PARTS
 from explorer.cli import main
 from explorer.settings import RunSettings
+from tests.drawing import drawn_document
 from tests.shared import SHARED
 from tests.ui.drawn import write_recording
 
@@ -147,3 +148,25 @@ def test_a_wrong_run_is_said_to_be_wrong_before_its_times(tmp_path: Path, capsys
     assert capsys.readouterr().out.startswith(f"B computes wrong results ({wrong})")
     assert json_of(capsys, "compare", str(right), str(wrong))["wrong_results"] == ["b"]
     assert json_of(capsys, "compare", str(right), str(right))["wrong_results"] == []
+
+
+TWO_DEVICES = """
+    host          AB..CD..
+    stream 7      .aa..c..
+    gpu1 stream 7 ..b...d.
+"""
+
+
+@pytest.mark.parametrize(
+    ("drawing", "window"),
+    [(TWO_DEVICES, "profiled steps of device 0, the first of 2"), ("host 1 ~", "an empty trace")],
+    ids=["two devices", "none"],
+)
+def test_traces_of_any_number_of_devices_are_compared(
+    drawing: str, window: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(drawn_document(drawing)))
+    assert json_of(capsys, "compare", str(path), str(path))["b"]["window"] == window
+    assert main(["compare", str(path), str(path)]) == 0
+    assert f"A: {window}" in capsys.readouterr().out

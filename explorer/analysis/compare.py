@@ -65,10 +65,13 @@ def compare_reports(
 
 
 def compare_parts(a: Report, b: Report) -> tuple[Delta, ...]:
-    """The parts of idle time a step of two gap reports, side by side; nobody measured their spread."""
-    parts = a.table("parts")[["part", "label", "per_step_ns"]].merge(
-        b.table("parts")[["part", "per_step_ns"]], on="part"
-    )
+    """The parts of idle time a step on the first device of two gap reports, side by side; none where a side has no
+    device. Nobody measured their spread.
+    """
+    if not a.children or not b.children:
+        return ()
+    first_a, first_b = (next(iter(report.children.values())).table("parts") for report in (a, b))
+    parts = first_a[["part", "label", "per_step_ns"]].merge(first_b[["part", "per_step_ns"]], on="part")
     return tuple(
         Delta(f"{part}_per_step_ns", f"{label}, a step", "ns", float(in_a), float(in_b), "lower")
         for part, label, in_a, in_b in parts.to_numpy()

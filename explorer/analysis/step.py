@@ -40,11 +40,17 @@ def step_report(trace: Trace, settings: RunSettings | None = None, facts: Facts 
         *_limits(step_ns, settings, facts),
         _fact("peak_memory_bytes", "peak memory", "bytes", facts.peak_memory_bytes if facts else None, facts),
     )
-    window = f"profiled steps of device {devices[0]}" if devices else "an empty trace"
     notes = tuple(facts.notes) if facts else ()
     if len(devices) > 1:
         notes += (f"Of {len(devices)} devices the first, {devices[0]}, is shown.",)
-    return Report(QUESTION, window, metrics, (), notes)
+    return Report(QUESTION, _window_text(devices), metrics, (), notes)
+
+
+def _window_text(devices: Sequence[str]) -> str:
+    if not devices:
+        return "an empty trace"
+    others = f", the first of {len(devices)}" if len(devices) > 1 else ""
+    return f"profiled steps of device {devices[0]}{others}"
 
 
 def _unprofiled(latencies: Sequence[int], facts: Facts | None) -> tuple[Metric, ...]:

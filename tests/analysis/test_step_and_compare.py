@@ -6,8 +6,9 @@ import dataclasses
 
 import pytest
 
-from explorer.analysis.compare import comparable, compare_reports, comparison_sentence
+from explorer.analysis.compare import comparable, compare_parts, compare_reports, comparison_sentence
 from explorer.analysis.findings import trace_findings
+from explorer.analysis.gaps import gap_report
 from explorer.analysis.metrics import device_facts
 from explorer.analysis.step import step_floor_ns, step_report
 from explorer.facts import Calibration, Environment, Facts, Profile
@@ -112,6 +113,32 @@ def test_change_within_the_spread_is_none_measured() -> None:
     assert near.exceeds_spread is False
     assert far.exceeds_spread is True
     assert far.change == 10
+
+
+def two_devices() -> Trace:
+    """Device 0 waits 30 us for its second kernel, device 1 for nothing."""
+    return draw("""
+        steps         0000000000
+        host          ABC.....
+        stream 7      .aaa...c
+        gpu1 stream 7 ..b.....
+    """)
+
+
+def test_parts_of_several_devices_are_those_of_the_first() -> None:
+    """The step begins 10 us before the first kernel."""
+    deltas = {delta.key: (delta.a, delta.b) for delta in compare_parts(gap_report(two_devices()), gap_report(slow()))}
+
+    assert deltas["device_latency_per_step_ns"] == (30_000, 0)
+    assert deltas["launch_call_per_step_ns"] == (10_000, 30_000)
+    assert step_report(two_devices()).window == "profiled steps of device 0, the first of 2"
+
+
+def test_an_empty_trace_has_no_parts_to_compare() -> None:
+    empty = draw("steps 0")
+
+    assert compare_parts(gap_report(empty), gap_report(slow())) == ()
+    assert compare_parts(gap_report(slow()), gap_report(empty)) == ()
 
 
 def with_step(trace: Trace, step_ns: int) -> Report:
