@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from explorer.analysis.windows import WindowKind
 from explorer.facts import Facts
 from explorer.report import Delta, Metric, Report
 from explorer.settings import RunSettings
@@ -26,6 +27,7 @@ _WORDS = (
 """From which share on a fraction is the nearest one in words; below the last, percent."""
 _TOLD_CHANGE_RATIO = 0.05
 """From which change on the GPU's own work is told beside a step that did not change the same way."""
+_NO_COMMON_STEPS = "Only one side marks steps, so the whole trace of each is compared, as one step."
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,14 @@ class Comparability:
     def is_fair(self) -> bool:
         """Whether only settings under study differ."""
         return all(difference.is_studied for difference in self.differences)
+
+
+def common_window(*have_steps: bool) -> tuple[WindowKind, str]:
+    """The one rule by which all sides are looked at, and a note where it takes one side's steps from it.
+
+    For each side whether it has step windows. Where none has, "steps" means the whole trace, and its report says so.
+    """
+    return ("trace", _NO_COMMON_STEPS) if any(have_steps) and not all(have_steps) else ("steps", "")
 
 
 def compare_reports(

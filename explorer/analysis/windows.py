@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from explorer.analysis.pieces import Pieces, pieces_of, threads_of
+from explorer.analysis.pieces import Pieces, devices_of, pieces_of, threads_of
 from explorer.spans import NO_ROW, Rows, Times
 from explorer.trace import Trace, codes_and_words, values, values_or
 
@@ -79,6 +79,12 @@ def has_steps(trace: Trace) -> bool:
 def default_window(trace: Trace) -> WindowKind:
     """Steps where there are any, else the whole trace."""
     return "steps" if has_steps(trace) else "trace"
+
+
+def has_step_windows(trace: Trace) -> bool:
+    """Whether the work of the first device falls into steps; marks around no work are none of it."""
+    devices = devices_of(trace)
+    return bool(devices) and device_windows(trace, devices[0], "steps").kind == "steps"
 
 
 def device_windows(trace: Trace, device: str, kind: WindowKind) -> DeviceWindows:

@@ -6,11 +6,12 @@ import dataclasses
 
 import pytest
 
-from explorer.analysis.compare import comparable, compare_parts, compare_reports, comparison_sentence
+from explorer.analysis.compare import common_window, comparable, compare_parts, compare_reports, comparison_sentence
 from explorer.analysis.findings import trace_findings
 from explorer.analysis.gaps import gap_report
 from explorer.analysis.metrics import device_facts
 from explorer.analysis.step import step_floor_ns, step_report
+from explorer.analysis.windows import has_step_windows
 from explorer.facts import Calibration, Environment, Facts, Profile
 from explorer.report import Report
 from explorer.settings import RunSettings
@@ -139,6 +140,23 @@ def test_an_empty_trace_has_no_parts_to_compare() -> None:
 
     assert compare_parts(gap_report(empty), gap_report(slow())) == ()
     assert compare_parts(gap_report(slow()), gap_report(empty)) == ()
+
+
+def test_steps_are_compared_only_where_both_sides_have_them() -> None:
+    assert common_window(has_step_windows(slow()), has_step_windows(fast())) == ("steps", "")
+    assert common_window(False, False) == ("steps", "")
+    window, note = common_window(has_step_windows(slow()), has_step_windows(draw("host AA.\nstream 7 .aa")))
+
+    assert window == "trace"
+    assert note.startswith("Only one side marks steps")
+
+
+def test_marks_alone_do_not_change_what_is_compared() -> None:
+    """The whole trace has no head before its first work: 80 of the step's 100 us."""
+    report = step_report(slow(), window="trace")
+
+    assert report.value("profiled_step_ns") == 60_000
+    assert report.window == "the whole trace of device 0"
 
 
 def with_step(trace: Trace, step_ns: int) -> Report:
