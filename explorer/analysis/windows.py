@@ -121,7 +121,7 @@ def _step_marks(trace: Trace, pieces: Pieces) -> Rows:
     if "step" not in words:
         return np.zeros(0, np.int64)
     is_step = kinds == words.index("step")
-    home = _process_of(trace, pieces)
+    home = process_of(trace, pieces)
     best = np.zeros(0, np.int64)
     for (process, _), rows in threads_of(trace, "annotations").items():
         steps = rows[is_step[rows]]
@@ -130,7 +130,8 @@ def _step_marks(trace: Trace, pieces: Pieces) -> Rows:
     return best
 
 
-def _process_of(trace: Trace, pieces: Pieces) -> str | None:
+def process_of(trace: Trace, pieces: Pieces) -> str | None:
+    """The process that launched most of the pieces; None where no launch is known."""
     calls = pieces.call_row[pieces.call_row != NO_ROW]
     if len(calls) == 0:
         return None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 from explorer.analysis.trust import trust_report
 from explorer.trace import Trace
-from tests.drawing import draw, drawn_document
-from tests.reading import trace_of_bytes, trace_of_events
+from tests.drawing import draw, drawn_ranks
+from tests.reading import trace_of_events
 from tests.shared import SHARED, needs_shared
 
 Read = Callable[[Path], Trace]
@@ -41,10 +40,10 @@ def test_launches_whose_work_is_missing_are_counted() -> None:
 
 
 def test_work_of_another_rank_under_the_same_number_is_not_that_of_a_launch() -> None:
-    whole = drawn_document("host A..B...\nstream 7 .a..b..")
-    lost = drawn_document("host A..B...\nstream 7 .a.....")
+    whole = "host A..B...\nstream 7 .a..b.."
+    lost = "host A..B...\nstream 7 .a....."
 
-    ranks = trace_of_bytes("\n".join(map(json.dumps, (lost, whole))).encode())
+    ranks = drawn_ranks(lost, whole)
 
     assert trust_report(ranks).value("lost_work_count") == 1
 
