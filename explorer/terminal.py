@@ -14,14 +14,14 @@ import pandas as pd
 
 from explorer.analysis.attention import attention_report, headline
 from explorer.analysis.attention_output import attention_object
-from explorer.analysis.compare import comparable, compare_parts, compare_reports, comparison_sentence
+from explorer.analysis.compare import common_window, comparable, compare_parts, compare_reports, comparison_sentence
 from explorer.analysis.gaps import gap_report
 from explorer.analysis.kernels import kernel_report
 from explorer.analysis.machine_output import report_object
 from explorer.analysis.step import step_report
 from explorer.analysis.sweep import sweep_report
 from explorer.analysis.trust import trust_report
-from explorer.analysis.windows import WindowKind
+from explorer.analysis.windows import WindowKind, has_step_windows
 from explorer.errors import RecordingError, TraceError
 from explorer.facts import Facts
 from explorer.ingest import OnProgress, open_trace
@@ -105,13 +105,14 @@ def text_report(path: Path, window: WindowKind | None) -> str:
 
 
 def json_compare(a: Path, b: Path) -> dict[str, Any]:
-    """`{"a", "b", "finding", "verdict", "is_fair", "differences", "deltas"}`; unknown is None."""
+    """`{"a", "b", "note", "finding", "verdict", "is_fair", "differences", "deltas"}`; unknown is None."""
     one, other = open_path(a), open_path(b)
     fairness = comparable((one.settings, one.facts), (other.settings, other.facts))
-    sides = [step_report(side.trace, side.settings, side.facts) for side in (one, other)]
+    sides, deltas, note = _compared(one, other)
     return {
         "a": {"path": str(a), "window": sides[0].window},
         "b": {"path": str(b), "window": sides[1].window},
+        "note": note,
         "finding": comparison_sentence(*sides),
         "verdict": fairness.verdict,
         "is_fair": fairness.is_fair,
@@ -119,16 +120,18 @@ def json_compare(a: Path, b: Path) -> dict[str, Any]:
             side for side, opened in (("a", one), ("b", other)) if opened.facts and opened.facts.is_wrong
         ],
         "differences": [asdict(difference) for difference in fairness.differences],
-        "deltas": [{**asdict(delta), "change": delta.change, "ratio": delta.ratio} for delta in _deltas(one, other)],
+        "deltas": [{**asdict(delta), "change": delta.change, "ratio": delta.ratio} for delta in deltas],
     }
 
 
 def text_compare(a: Path, b: Path) -> str:
-    """The finding, what differs and every metric side by side."""
+    """The finding, what was looked at, what differs and every metric side by side."""
     one, other = open_path(a), open_path(b)
     fairness = comparable((one.settings, one.facts), (other.settings, other.facts))
-    sides = [step_report(side.trace, side.settings, side.facts) for side in (one, other)]
+    sides, deltas, note = _compared(one, other)
     lines = [*_wrong_lines({"A": one, "B": other}), comparison_sentence(*sides), fairness.verdict]
+    lines += [f"  {letter}: {side.window}" for letter, side in zip("AB", sides, strict=True)]
+    lines += [f"  {note}"] if note else []
     lines += [f"  {entry.label}: {entry.a} → {entry.b}" for entry in fairness.differences]
     rows = [("", "A", "B", "A ÷ B", "")]
     rows += [
@@ -139,7 +142,7 @@ def text_compare(a: Path, b: Path) -> str:
             "" if delta.ratio is None else f"×{significant(delta.ratio)}",
             "no change measured" if delta.exceeds_spread is False else "",
         )
-        for delta in _deltas(one, other)
+        for delta in deltas
     ]
     return "\n".join([*lines, "", *_aligned(rows)])
 
@@ -199,10 +202,13 @@ def _open_probe(folder: Path) -> tuple[ProbeResults, Facts]:
     return results_from_json(recording.results()), recording.facts()
 
 
-def _deltas(one: Opened, other: Opened) -> tuple[Delta, ...]:
-    a, b = (step_report(side.trace, side.settings, side.facts) for side in (one, other))
+def _compared(one: Opened, other: Opened) -> tuple[tuple[Report, Report], tuple[Delta, ...], str]:
+    """(both step reports, every metric side by side, a note on what was looked at), by one window rule."""
+    window, note = common_window(*(has_step_windows(side.trace) for side in (one, other)))
+    a, b = (step_report(side.trace, side.settings, side.facts, window) for side in (one, other))
     steps = compare_reports(a, b, a.value("step_spread_ns"), b.value("step_spread_ns"))
-    return (*steps, *compare_parts(gap_report(one.trace), gap_report(other.trace)))
+    parts = compare_parts(gap_report(one.trace, window), gap_report(other.trace, window))
+    return (a, b), (*steps, *parts), note
 
 
 def report_lines(report: Report) -> Iterator[str]:

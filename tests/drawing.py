@@ -68,6 +68,18 @@ def drawn_document(drawing: str) -> dict[str, Any]:
     return {"traceEvents": [*events, *_work_events(rows, launches)]}
 
 
+def drawn_ranks(*drawings: str) -> Trace:
+    """The trace of a file that holds the drawings one after the other, as ranks of one job on one clock."""
+    documents = [
+        {**drawn_document(drawing), "baseTimeNanoseconds": 0, "distributedInfo": {"rank": rank}}
+        for rank, drawing in enumerate(drawings)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "drawn.json"
+        path.write_text("\n".join(map(json.dumps, documents)), encoding="utf-8")
+        return read_trace(path)
+
+
 def runs(cells: str) -> Iterator[Run]:
     """The runs of one character, without the dots."""
     position = 0

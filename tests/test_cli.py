@@ -13,6 +13,7 @@ import pytest
 from explorer.analysis.idle import PARTS
 from explorer.cli import main
 from explorer.settings import RunSettings
+from tests.drawing import drawn_document
 from tests.shared import SHARED
 from tests.ui.drawn import write_recording
 
@@ -164,3 +165,40 @@ def test_a_wrong_run_is_said_to_be_wrong_before_its_times(tmp_path: Path, capsys
     assert capsys.readouterr().out.startswith(f"B computes wrong results ({wrong})")
     assert json_of(capsys, "compare", str(right), str(wrong))["wrong_results"] == ["b"]
     assert json_of(capsys, "compare", str(right), str(right))["wrong_results"] == []
+
+
+TWO_DEVICES = """
+    host          AB..CD..
+    stream 7      .aa..c..
+    gpu1 stream 7 ..b...d.
+"""
+
+
+@pytest.mark.parametrize(
+    ("drawing", "window"),
+    [(TWO_DEVICES, "the whole trace of device 0, the first of 2"), ("host 1 ~", "an empty trace")],
+    ids=["two devices", "none"],
+)
+def test_traces_of_any_number_of_devices_are_compared(
+    drawing: str, window: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(drawn_document(drawing)))
+    assert json_of(capsys, "compare", str(path), str(path))["b"]["window"] == window
+    assert main(["compare", str(path), str(path)]) == 0
+    assert f"A: {window}" in capsys.readouterr().out
+
+
+def test_two_sides_are_compared_by_one_window_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    same_work = "host A....B...\nstream 7 .aa...bb."
+    for name, marks in (("marked", "steps 000001111\n"), ("unmarked", "")):
+        (tmp_path / name).write_text(json.dumps(drawn_document(marks + same_work)))
+    marked, unmarked = str(tmp_path / "marked"), str(tmp_path / "unmarked")
+    mixed = json_of(capsys, "compare", marked, unmarked)
+    assert mixed["finding"].startswith("Both steps take the same")
+    assert {delta["key"] for delta in mixed["deltas"] if delta["change"]} == set()
+    assert mixed["a"]["window"] == mixed["b"]["window"] == "the whole trace of device 0"
+    assert main(["compare", marked, unmarked]) == 0
+    assert mixed["note"] in capsys.readouterr().out
+    alike = json_of(capsys, "compare", marked, marked)
+    assert (alike["a"]["window"], alike["note"]) == ("profiled steps of device 0", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from explorer.analysis.windows import WindowKind
 from explorer.facts import Facts
 from explorer.report import Delta, Metric, Report
 from explorer.settings import RunSettings
@@ -26,6 +27,7 @@ _WORDS = (
 """From which share on a fraction is the nearest one in words; below the last, percent."""
 _TOLD_CHANGE_RATIO = 0.05
 """From which change on the GPU's own work is told beside a step that did not change the same way."""
+_NO_COMMON_STEPS = "Only one side marks steps, so the whole trace of each is compared, as one step."
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,14 @@ class Comparability:
         return all(difference.is_studied for difference in self.differences)
 
 
+def common_window(*have_steps: bool) -> tuple[WindowKind, str]:
+    """The one rule by which all sides are looked at, and a note where it takes one side's steps from it.
+
+    For each side whether it has step windows. Where none has, "steps" means the whole trace, and its report says so.
+    """
+    return ("trace", _NO_COMMON_STEPS) if any(have_steps) and not all(have_steps) else ("steps", "")
+
+
 def compare_reports(
     a: Report, b: Report, spread_a: Number | None = None, spread_b: Number | None = None
 ) -> tuple[Delta, ...]:
@@ -65,10 +75,13 @@ def compare_reports(
 
 
 def compare_parts(a: Report, b: Report) -> tuple[Delta, ...]:
-    """The parts of idle time a step of two gap reports, side by side; nobody measured their spread."""
-    parts = a.table("parts")[["part", "label", "per_step_ns"]].merge(
-        b.table("parts")[["part", "per_step_ns"]], on="part"
-    )
+    """The parts of idle time a step on the first device of two gap reports, side by side; none where a side has no
+    device. Nobody measured their spread.
+    """
+    if not a.children or not b.children:
+        return ()
+    first_a, first_b = (next(iter(report.children.values())).table("parts") for report in (a, b))
+    parts = first_a[["part", "label", "per_step_ns"]].merge(first_b[["part", "per_step_ns"]], on="part")
     return tuple(
         Delta(f"{part}_per_step_ns", f"{label}, a step", "ns", float(in_a), float(in_b), "lower")
         for part, label, in_a, in_b in parts.to_numpy()

@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from explorer.analysis.metrics import graph_launches
+from explorer.analysis.pieces import has_word
 from explorer.analysis.traffic import Traffic, traffic_of_batches
 from explorer.errors import TraceError
 from explorer.report import Column, Metric, Report, ReportTable
@@ -92,18 +93,12 @@ def engine_steps(trace: Trace) -> pd.DataFrame:
     """
     marks = trace.annotations.filter(pc.is_valid(trace.annotations["batch_size"])).to_pandas()
     steps = _outermost(marks)
-    first, behind = (np.searchsorted(values(trace.calls, "start_ns"), steps[edge]) for edge in ("start_ns", "end_ns"))
     call_of_work = values_or(trace.work, "call_row", NO_ROW).astype(np.int64)
     call_of_work = call_of_work[call_of_work != NO_ROW]
     is_graph = np.zeros(len(trace.calls), np.int64)
     is_graph[graph_launches(trace, call_of_work)] = 1
     works = np.bincount(call_of_work, minlength=len(trace.calls))
-
-    def inside(amounts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        sums = np.concatenate(([0], np.cumsum(amounts)))
-        return np.asarray(sums[behind] - sums[first])
-
-    launches = inside(is_graph)
+    launches = _summed_inside(trace, steps, is_graph)
     return pd.DataFrame(
         {
             "name": steps["name"].astype(str),
@@ -111,11 +106,25 @@ def engine_steps(trace: Trace) -> pd.DataFrame:
             "padded": steps["padded_batch_size"],
             "phase": steps["phase"].astype(object).where(steps["phase"].notna(), ""),
             "graph_launch_count": launches,
-            "work_in_graphs_count": inside(works * is_graph),
-            "work_count": inside(works),
+            "work_in_graphs_count": _summed_inside(trace, steps, works * is_graph),
+            "work_count": _summed_inside(trace, steps, works),
             "ran_as": [_ran_as(int(count)) for count in launches],
         }
     )
+
+
+def _summed_inside(trace: Trace, steps: pd.DataFrame, amounts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Amounts of calls, summed over those that each step's own process begins inside it."""
+    summed = np.zeros(len(steps), np.int64)
+    processes = steps["process"].astype(str)
+    for process in processes.unique():
+        calls = np.flatnonzero(has_word(trace.calls, "process", (process,)))
+        begun = values(trace.calls, "start_ns")[calls]
+        before = np.concatenate(([0], np.cumsum(amounts[calls])))
+        here = (processes == process).to_numpy()
+        first, behind = (np.searchsorted(begun, steps.loc[here, edge]) for edge in ("start_ns", "end_ns"))
+        summed[here] = before[behind] - before[first]
+    return summed
 
 
 def _outermost(marks: pd.DataFrame) -> pd.DataFrame:

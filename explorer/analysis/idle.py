@@ -283,6 +283,6 @@ def _blocking_before(trace: Trace, calls: Rows, launch: Rows) -> Rows:
 
 def _holds_dropped_work(trace: Trace, device: str, start: Times, end: Times) -> npt.NDArray[np.bool_]:
     dropped = trace.dropped_work
-    here = np.array([name == device or device.endswith(f"/{name}") for name in dropped["device"].to_pylist()], bool)
+    here = has_word(dropped, "device", (device,))
     times = np.sort(values(dropped, "start_ns")[here]) if here.any() else np.zeros(0, np.int64)
     return np.asarray(np.searchsorted(times, end, side="left") > np.searchsorted(times, start, side="left"))

@@ -8,8 +8,8 @@ import pandas as pd
 
 from explorer.analysis.blame import categorical
 from explorer.analysis.metrics import graph_launches
-from explorer.analysis.pieces import CPU, Pieces, devices_of
-from explorer.analysis.windows import DeviceWindows, WindowKind, default_window, device_windows
+from explorer.analysis.pieces import CPU, Pieces, devices_of, has_word
+from explorer.analysis.windows import DeviceWindows, WindowKind, default_window, device_windows, process_of
 from explorer.report import Column, Metric, Report, ReportTable
 from explorer.spans import NO_ROW, Rows, Times, distinct_rows
 from explorer.trace import FAMILIES, Trace, codes_and_words, values, values_or
@@ -135,9 +135,11 @@ def _latency_metrics(trace: Trace, pieces: Pieces) -> tuple[Metric, ...]:
 
 
 def _operator_metrics(trace: Trace, windows: DeviceWindows) -> tuple[Metric, ...]:
-    """Outermost operator calls a step: those that a model's code makes itself."""
+    """Outermost operator calls a step of the device's process: those that a model's code makes itself."""
     start = values(trace.operators, "start_ns")
-    outermost = np.flatnonzero(is_outermost_operator(trace))
+    home = process_of(trace, windows.pieces)
+    is_here = has_word(trace.operators, "process", (home,)) if home is not None else True
+    outermost = np.flatnonzero(is_outermost_operator(trace) & is_here)
     if len(outermost) == 0:
         why = "The trace has no host operators (recorded without CPU activity, or a replayed graph)."
         return tuple(

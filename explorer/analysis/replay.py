@@ -19,9 +19,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.analysis.pieces import has_word
 from explorer.report import Column, Metric, Report, ReportTable
-from explorer.spans import NO_ROW, Rows
-from explorer.trace import Trace, values, values_or
+from explorer.spans import NO_ROW, Rows, distinct_rows
+from explorer.trace import Trace, codes_and_words, values, values_or
 
 QUESTION = "Which operator does each replayed kernel come from?"
 PLAIN = "plain#0"
@@ -84,7 +85,9 @@ def replay_report(trace: Trace, reference: Trace | None = None) -> Report:
 
 
 def _annotated_step(trace: Trace, name: str | None) -> PlainStep | None:
-    """The work launched inside the annotation of that name, or inside the first step; without steps, all work."""
+    """The work that its process launched inside the annotation of that name, or inside the first step; without steps,
+    all work.
+    """
     marks = trace.annotations
     column, wanted = ("kind", "step") if name is None else ("name", name)
     chosen = marks.filter(pc.equal(marks[column].cast(pa.string()), wanted))
@@ -93,7 +96,8 @@ def _annotated_step(trace: Trace, name: str | None) -> PlainStep | None:
     if len(chosen):
         start, end = (int(values(chosen, edge)[0]) for edge in ("start_ns", "end_ns"))
         launched = np.append(values(trace.calls, "start_ns"), end)[calls]  # the last one serves NO_ROW
-        is_inside &= (launched >= start) & (launched < end)
+        is_here = np.append(has_word(trace.calls, "process", (chosen["process"][0].as_py(),)), False)[calls]
+        is_inside &= is_here & (launched >= start) & (launched < end)
     elif name is not None:
         return None
     rows = np.flatnonzero(is_inside)
@@ -177,14 +181,19 @@ def _operator_column(trace: Trace, operators: Rows, column: str) -> list[str]:
 
 def _layers(trace: Trace, work_rows: Rows) -> list[str]:
     """The innermost `layer#i`, `piece#i` or `attention#i` around each piece's launch; empty outside of them."""
-    marks = trace.annotations
-    names = [str(name) for name in marks["name"].to_pylist()]
-    chosen = [place for place, name in enumerate(names) if name.partition("#")[0] in ("layer", "piece", "attention")]
-    if not chosen:
-        return [""] * len(work_rows)
-    start, end = values(marks, "start_ns")[chosen], values(marks, "end_ns")[chosen]
     calls = values_or(trace.work, "call_row", NO_ROW).astype(np.int64)[work_rows]
     launched = values(trace.calls, "start_ns")[calls]
-    places = np.searchsorted(start, launched, side="right") - 1
-    inside = (places >= 0) & (launched < end[np.maximum(places, 0)])
-    return [names[chosen[place]] if is_inside else "" for place, is_inside in zip(places, inside, strict=True)]
+    process, processes = codes_and_words(trace.calls, "process")
+    names = trace.annotations["name"].to_pylist()
+    is_mark = np.array([name.partition("#")[0] in ("layer", "piece", "attention") for name in names], bool)
+    found = [""] * len(work_rows)
+    for code in distinct_rows(process[calls]).tolist():
+        marks = np.flatnonzero(is_mark & has_word(trace.annotations, "process", (processes[code],)))
+        start, end = (values(trace.annotations, edge)[marks] for edge in ("start_ns", "end_ns"))
+        pieces = np.flatnonzero(process[calls] == code)
+        places = np.searchsorted(start, launched[pieces], side="right") - 1
+        pieces, places = pieces[places >= 0], places[places >= 0]
+        inside = launched[pieces] < end[places]
+        for piece, place in zip(pieces[inside].tolist(), places[inside].tolist(), strict=True):
+            found[piece] = names[marks[place]]
+    return found

@@ -9,9 +9,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from explorer.analysis.metrics import device_facts, metric_values
+from explorer.analysis.metrics import DeviceFacts, device_facts, metric_values
 from explorer.analysis.pieces import devices_of
-from explorer.analysis.windows import default_window
+from explorer.analysis.windows import WindowKind, default_window
 from explorer.facts import Facts
 from explorer.report import Metric, Report
 from explorer.settings import RunSettings
@@ -24,14 +24,18 @@ _NO_FACTS = "An uploaded trace has no recording beside it; only `explorer run` m
 _NS_PER_S = 1e9
 
 
-def step_report(trace: Trace, settings: RunSettings | None = None, facts: Facts | None = None) -> Report:
+def step_report(
+    trace: Trace, settings: RunSettings | None = None, facts: Facts | None = None, window: WindowKind | None = None
+) -> Report:
     """The cards of one run; whatever is unknown says why. `settings` and `facts` are None for an uploaded trace.
 
-    Counts and times a step are means over the profiled steps of the first device. The floor is
-    (weights + KV read + KV written) / measured read bandwidth, for prefill at least FLOPs / measured matrix rate.
+    Counts and times a step are means over the profiled steps of the first device; `window` defaults to the steps where
+    there are any, and the whole trace counts as one. The floor is (weights + KV read + KV written) / measured read
+    bandwidth, for prefill at least FLOPs / measured matrix rate.
     """
     devices = devices_of(trace)
-    profiled = _profiled(trace, devices[0]) if devices else {}
+    shown = device_facts(trace, devices[0], window or default_window(trace)) if devices else None
+    profiled = _profiled(shown) if shown else {}
     latencies = facts.steady_latencies_ns if facts else []
     step_ns = statistics.median(latencies) if latencies else None
     metrics = (
@@ -40,11 +44,18 @@ def step_report(trace: Trace, settings: RunSettings | None = None, facts: Facts 
         *_limits(step_ns, settings, facts),
         _fact("peak_memory_bytes", "peak memory", "bytes", facts.peak_memory_bytes if facts else None, facts),
     )
-    window = f"profiled steps of device {devices[0]}" if devices else "an empty trace"
     notes = tuple(facts.notes) if facts else ()
     if len(devices) > 1:
         notes += (f"Of {len(devices)} devices the first, {devices[0]}, is shown.",)
-    return Report(QUESTION, window, metrics, (), notes)
+    return Report(QUESTION, _window_text(shown, len(devices)), metrics, (), notes)
+
+
+def _window_text(shown: DeviceFacts | None, device_count: int) -> str:
+    if shown is None:
+        return "an empty trace"
+    looked_at = "profiled steps" if shown.windows.kind == "steps" else "the whole trace"
+    others = f", the first of {device_count}" if device_count > 1 else ""
+    return f"{looked_at} of device {shown.device}{others}"
 
 
 def _unprofiled(latencies: Sequence[int], facts: Facts | None) -> tuple[Metric, ...]:
@@ -78,9 +89,8 @@ def _spread(ordered: Sequence[int]) -> Number | None:
     return _quantile(ordered, 0.75) - _quantile(ordered, 0.25) if len(ordered) > 1 else None
 
 
-def _profiled(trace: Trace, device: str) -> dict[str, Number]:
+def _profiled(facts: DeviceFacts) -> dict[str, Number]:
     """Means a step of what the trace shows; a pitch where there are several steps."""
-    facts = device_facts(trace, device, default_window(trace))
     windows = facts.windows
     count = max(facts.step_count, 1)
     found = metric_values(facts)

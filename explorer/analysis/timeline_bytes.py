@@ -34,9 +34,21 @@ BYTES_OF_TYPE: Mapping[str, int] = MappingProxyType(
         "signed char": 1,
         "unsigned char": 1,
         "bool": 1,
+        "unsigned short": 2,
+        "unsigned int": 4,
+        "unsigned long": 8,
+        "c10::Float8_e4m3fn": 1,
+        "c10::Float8_e4m3fnuz": 1,
+        "c10::Float8_e5m2": 1,
+        "c10::Float8_e5m2fnuz": 1,
+        "c10::Float8_e8m0fnu": 1,
+        "c10::complex<c10::Half>": 4,
+        "c10::complex<float>": 8,
+        "c10::complex<double>": 16,
     }
 )
 """Bytes an element, by the profiler's names of element types."""
+_NO_TENSORS = ("", "Scalar")
 _POINTWISE = (
     "add",
     "sub",
@@ -67,6 +79,7 @@ class _Tensor:
     shape: tuple[int, ...]
     read_count: int
     element_bytes: int
+    is_complex: bool
 
 
 def moved_bytes(trace: Trace, operator: int) -> int | None:
@@ -87,6 +100,8 @@ def operator_bytes(trace: Trace, operator: int) -> int | None:
     """
     name = word_in(trace, "operators", "name", operator) or ""
     tensors = _tensors(trace, operator)
+    if tensors is None:
+        return None
     if _GENERATED.match(name):
         if not tensors or _PARTIAL.search(name):
             return None
@@ -99,7 +114,13 @@ def operator_bytes(trace: Trace, operator: int) -> int | None:
     if name == "aten::copy_":  # its first input is only written to
         return written * tensors[0].element_bytes + tensors[1].read_count * tensors[1].element_bytes
     read = sum(tensor.read_count * tensor.element_bytes for tensor in tensors)
-    return read + written * max(tensor.element_bytes for tensor in tensors)
+    return read + written * _written_element_bytes(name, tensors)
+
+
+def _written_element_bytes(name: str, tensors: Sequence[_Tensor]) -> int:
+    """The widest input's; the magnitude of a complex number is as wide as one of its two parts."""
+    widest = max(tensor.element_bytes for tensor in tensors)
+    return widest // 2 if name == "aten::abs" and tensors[0].is_complex else widest
 
 
 def _written_count(name: str, shapes: Sequence[tuple[int, ...]]) -> int | None:
@@ -116,14 +137,18 @@ def _written_count(name: str, shapes: Sequence[tuple[int, ...]]) -> int | None:
     return None
 
 
-def _tensors(trace: Trace, operator: int) -> list[_Tensor]:
+def _tensors(trace: Trace, operator: int) -> list[_Tensor] | None:
+    """The operator's inputs that are tensors, or None where the element type of one is not known."""
     columns = ("input_dims", "input_strides", "input_types")
     dims, strides, types = (_parsed(word_in(trace, "operators", column, operator)) for column in columns)
     found = []
     for shape, stride, word in zip(dims, strides or [None] * len(dims), types, strict=False):
-        is_tensor = isinstance(word, str) and word in BYTES_OF_TYPE and isinstance(shape, list)
-        if is_tensor and all(isinstance(size, int) for size in shape):
-            found.append(_Tensor(tuple(shape), _distinct_count(shape, stride), BYTES_OF_TYPE[word]))
+        if not isinstance(shape, list) or not all(isinstance(size, int) for size in shape):
+            continue
+        if isinstance(word, str) and word in BYTES_OF_TYPE:
+            found.append(_Tensor(tuple(shape), _distinct_count(shape, stride), BYTES_OF_TYPE[word], "complex" in word))
+        elif shape and word not in _NO_TENSORS:
+            return None
     return found
 
 

@@ -9,10 +9,10 @@ import pandas as pd
 
 from explorer.analysis.kernels import launch_latencies
 from explorer.analysis.metrics import graph_launches
-from explorer.analysis.pieces import CPU, Pieces, devices_of, has_word, pieces_of
+from explorer.analysis.pieces import CPU, Pieces, devices_of, has_word, pieces_of, threads_of
 from explorer.analysis.windows import default_window, device_windows
 from explorer.report import Column, Metric, Report, ReportTable
-from explorer.spans import NO_ROW
+from explorer.spans import NO_ROW, distinct_rows
 from explorer.trace import Trace, codes_and_words, values, values_or
 from explorer.units import Number, Unit
 
@@ -135,7 +135,8 @@ def _overlap_count(trace: Trace) -> int:
 def _losses(trace: Trace) -> tuple[_Entry, ...]:
     launching = has_word(trace.calls, "kind", _LAUNCH_KINDS)
     correlation = values_or(trace.calls, "correlation", 0)
-    lost = launching & (values(trace.calls, "work_count") == 0) & (correlation != 0) & ~_holds_launch(trace)
+    without = (values(trace.calls, "work_count") == 0) & (correlation != 0)
+    lost = launching & without & ~_holds_launch(trace) & ~_is_captured(trace)
     lost_count = int(lost.sum()) if len(trace.work) else 0
     dropped = sum(note.count for note in trace.notes if note.kind in (*_UNUSABLE, "dropped_event"))
     broken = sum(note.count for note in trace.notes if note.kind in ("truncated", "gzip_damaged"))
@@ -161,10 +162,36 @@ def _losses(trace: Trace) -> tuple[_Entry, ...]:
 
 
 def _holds_launch(trace: Trace) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Calls that share their correlation with a call that did submit work: a driver call inside a runtime call."""
+    """Calls that share their correlation with a call of their process that did submit work: a driver call inside a
+    runtime call.
+    """
     correlation = values_or(trace.calls, "correlation", 0)
-    working = correlation[values(trace.calls, "work_count") > 0]
-    return np.asarray(np.isin(correlation, working))
+    process, _ = codes_and_words(trace.calls, "process")
+    works = values(trace.calls, "work_count") > 0
+    holds = np.zeros(len(trace.calls), bool)
+    for code in distinct_rows(process).tolist():
+        here = process == code
+        holds[here] = np.isin(correlation[here], correlation[here & works])
+    return holds
+
+
+def _is_captured(trace: Trace) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Calls between the begin and the end of a graph's capture on their thread: they record and submit nothing."""
+    codes, words = codes_and_words(trace.calls, "name")
+    edge_of_word = np.array([_capture_edge(word) for word in words], np.int8)
+    captured = np.zeros(len(trace.calls), bool)
+    if not edge_of_word.any():
+        return captured
+    for rows in threads_of(trace, "calls").values():
+        edge = edge_of_word[codes[rows]]
+        last = np.maximum.accumulate(np.where(edge != 0, np.arange(len(rows)), 0))  # of the edges so far
+        captured[rows] = edge[last] == 1
+    return captured
+
+
+def _capture_edge(call: str) -> int:
+    """1 for a call that begins a capture, -1 for one that ends it, else 0."""
+    return int("StreamBeginCapture" in call) - int("StreamEndCapture" in call)
 
 
 def _blocks_table(entries: tuple[_Entry, ...]) -> ReportTable:

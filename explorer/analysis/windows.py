@@ -14,17 +14,21 @@ a window is the step's annotation itself.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from explorer.analysis.pieces import Pieces, pieces_of, threads_of
+from explorer.analysis.pieces import Pieces, devices_of, pieces_of, threads_of
 from explorer.spans import NO_ROW, Rows, Times
 from explorer.trace import Trace, codes_and_words, values, values_or
 
 WindowKind = Literal["steps", "trace"]
+_NO_WORK = "they launched no work on this device"
+_OVERTAKEN = "their work ended before the previous step's work, or their own host start, where a window would begin"
+"""Why a step has no window, as notes say it."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,12 @@ def default_window(trace: Trace) -> WindowKind:
     return "steps" if has_steps(trace) else "trace"
 
 
+def has_step_windows(trace: Trace) -> bool:
+    """Whether the work of the first device falls into steps; marks around no work are none of it."""
+    devices = devices_of(trace)
+    return bool(devices) and device_windows(trace, devices[0], "steps").kind == "steps"
+
+
 def device_windows(trace: Trace, device: str, kind: WindowKind) -> DeviceWindows:
     """The windows of that kind; without step marks the whole trace is one step, and a note says so."""
     pieces = pieces_of(trace, device)
@@ -111,7 +121,7 @@ def _step_marks(trace: Trace, pieces: Pieces) -> Rows:
     if "step" not in words:
         return np.zeros(0, np.int64)
     is_step = kinds == words.index("step")
-    home = _process_of(trace, pieces)
+    home = process_of(trace, pieces)
     best = np.zeros(0, np.int64)
     for (process, _), rows in threads_of(trace, "annotations").items():
         steps = rows[is_step[rows]]
@@ -120,7 +130,8 @@ def _step_marks(trace: Trace, pieces: Pieces) -> Rows:
     return best
 
 
-def _process_of(trace: Trace, pieces: Pieces) -> str | None:
+def process_of(trace: Trace, pieces: Pieces) -> str | None:
+    """The process that launched most of the pieces; None where no launch is known."""
     calls = pieces.call_row[pieces.call_row != NO_ROW]
     if len(calls) == 0:
         return None
@@ -135,7 +146,8 @@ def _stepwise(trace: Trace, pieces: Pieces, steps: Rows) -> DeviceWindows:
     names = trace.annotations["name"].take(steps).to_pylist()
     own = _step_of_piece(trace, pieces, start, end)
     windows: list[Window] = []
-    window_of_step, empty = np.full(len(steps), NO_ROW, np.int64), []
+    window_of_step = np.full(len(steps), NO_ROW, np.int64)
+    left_out: dict[str, list[str]] = {_NO_WORK: [], _OVERTAKEN: []}
     previous_end = np.iinfo(np.int64).min
     last_end = np.full(len(steps) + 1, NO_ROW, np.int64)  # the last one serves pieces of no step
     np.maximum.at(last_end, own, pieces.end_ns)
@@ -143,7 +155,7 @@ def _stepwise(trace: Trace, pieces: Pieces, steps: Rows) -> DeviceWindows:
         last = host_end if pieces.is_cpu else int(last_end[step])
         begin = host_start if pieces.is_cpu else max(host_start, previous_end)
         if last_end[step] == NO_ROW or last <= begin:
-            empty.append(name)
+            left_out[_NO_WORK if last_end[step] == NO_ROW else _OVERTAKEN].append(name)
             continue
         window_of_step[step] = len(windows)
         pitch = int(start[step + 1]) - host_start if step + 1 < len(steps) else None
@@ -153,8 +165,10 @@ def _stepwise(trace: Trace, pieces: Pieces, steps: Rows) -> DeviceWindows:
     membership = _with_unlinked(pieces, windows, membership)
     between = sum(max(later.start_ns - sooner.end_ns, 0) for sooner, later in itertools.pairwise(windows))
     if not windows:
-        return _whole(pieces, (*_notes(empty), "No step has work of its own; the whole trace is taken as one step."))
-    return DeviceWindows("steps", pieces, tuple(windows), membership, between, _notes(empty))
+        return _whole(
+            pieces, (*_notes(left_out), "No step has a window of its own; the whole trace is taken as one step.")
+        )
+    return DeviceWindows("steps", pieces, tuple(windows), membership, between, _notes(left_out))
 
 
 def _step_of_piece(trace: Trace, pieces: Pieces, start: Times, end: Times) -> Rows:
@@ -184,11 +198,13 @@ def _with_unlinked(pieces: Pieces, windows: list[Window], membership: Rows) -> R
     return membership
 
 
-def _notes(empty: list[str]) -> tuple[str, ...]:
-    if not empty:
-        return ()
-    return (f"Left out, because they launched no work on this device: {', '.join(empty[:5])}"
-            f"{' and others' if len(empty) > 5 else ''}.",)  # fmt: skip
+def _notes(left_out: Mapping[str, list[str]]) -> tuple[str, ...]:
+    """A sentence a reason, from the steps' names by reason."""
+    return tuple(
+        f"Left out, because {why}: {', '.join(names[:5])}{' and others' if len(names) > 5 else ''}."
+        for why, names in left_out.items()
+        if names
+    )
 
 
 def clipped(windows: DeviceWindows, window: Window) -> tuple[Times, Times, npt.NDArray[np.bool_]]:

@@ -216,6 +216,7 @@ class HostSide:
         index = numbers(lambda mark: mark.index)
         kind_words = ["step", "layer", "phase", "other"]
         kind_codes = np.array([kind_words.index(kinds.get(code, "other")) for code in name.tolist()], np.int32)
+        kind_codes[self._inner_steps(kind_codes == 0)] = kind_words.index("phase")
         if source == "engine":  # an engine's marks carry no number: they are counted
             is_step = kind_codes == 0
             index[is_step] = np.arange(int(is_step.sum()))
@@ -230,6 +231,17 @@ class HostSide:
                 "padded_batch_size": numbers(lambda mark: mark.padded_batch_size),
             },
         )
+
+    def _inner_steps(self, is_step: npt.NDArray[np.bool_]) -> Rows:
+        """Of the annotations that mark steps those inside another one of their thread: they are parts of that step."""
+        start, end = self.host.start_ns[self.annotation_rows], self.host.end_ns[self.annotation_rows]
+        steps = np.flatnonzero(is_step)
+        inner = [np.zeros(0, np.int64)]
+        for members in _groups(self.thread_key[self.annotation_rows[steps]]):
+            marks = steps[members]
+            reach, later = np.maximum.accumulate(end[marks])[:-1], marks[1:]
+            inner.append(later[(start[later] < reach) & (end[later] <= reach)])
+        return np.concatenate(inner)
 
 
 def _kind_of_mark(mark: Mark, source: str) -> str:

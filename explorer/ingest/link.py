@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from explorer.ingest.columns import Document
@@ -34,8 +35,9 @@ class Linked:
 
 def link(documents: list[Document]) -> Linked:
     """All documents of one file as the tables of one trace. Empties the list, for its memory."""
+    dropped_document = np.repeat(np.arange(len(documents)), [len(document.dropped_work) for document in documents])
     merged = merge(documents)
-    hosts, works = HostSide(merged), WorkSide(merged)
+    hosts, works = HostSide(merged), WorkSide(merged, dropped_document)
     call_of_work = launch_of_work(hosts.calls_side(), works.side())
     operator_of_call = hosts.operators_of_calls()
     return Linked(

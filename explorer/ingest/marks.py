@@ -8,7 +8,8 @@
 | vLLM on ROCm | `execute_32_context_0(sq0...)_generation_32(sq32...)`, the first number being the padded batch |
 | SGLang | `step[DECODE bs=32]`, `step[DECODE bs=117/128]` (padded to 128), `capture_32_DECODE` |
 
-An engine's marks are steps where nothing else marks steps, and phases inside the steps otherwise.
+An engine's marks are steps where nothing else marks steps, and phases inside the steps otherwise. So is whatever marks
+a step inside another one of its thread: SGLang may mark one step at two depths.
 """
 
 from __future__ import annotations

@@ -20,14 +20,17 @@ _KIND_WORDS = ("kernel", "memcpy", "memset")
 
 
 class WorkSide:
-    """GPU work sorted by start; rows of its table are positions in `rows`."""
+    """GPU work sorted by start; rows of its table are positions in `rows`. `dropped_document` says whose each piece of
+    the merged `dropped_work` is.
+    """
 
-    def __init__(self, merged: Merged) -> None:
+    def __init__(self, merged: Merged, dropped_document: Rows) -> None:
         self.merged, self.events, self.words = merged, merged.work, merged.words
         self.notes: list[ReadingNote] = []
         self.rows = by_start(self.events.start_ns, -self.events.end_ns)
         self.start_ns = self.events.start_ns[self.rows]
-        device, self.device_words = self._device_scopes()
+        self.dropped_document = dropped_document
+        device, self.device_words, self.scope_of = self._device_scopes()
         self.device = device[self.rows]
         self.end_ns = self._clipped_ends()
 
@@ -58,8 +61,10 @@ class WorkSide:
             self.notes.append(ReadingNote("clipped", len(clipped), text))
         return end
 
-    def _device_scopes(self) -> tuple[Codes, list[str]]:
-        """Code and name of each piece's device: "0", "rank1/0" in files of ranks, "4242/0" where processes differ."""
+    def _device_scopes(self) -> tuple[Codes, list[str], dict[tuple[int, int, int], str]]:
+        """Code and name of each piece's device: "0", "rank1/0" in files of ranks, "4242/0" where processes differ; and
+        the names by document, process and device.
+        """
         events, merged = self.events, self.merged
         size = len(self.words) + 1
         keys = (merged.work_document.astype(np.int64) * size + events.process) * size + events.device
@@ -71,7 +76,7 @@ class WorkSide:
         ]
         plain = [merged.scopes[document] + self.words[device] for document, _, device in scopes]
         chosen = [short if plain.count(short) == 1 else full for short, full in zip(plain, names, strict=True)]
-        return inverse.reshape(-1).astype(np.int32), chosen
+        return inverse.reshape(-1).astype(np.int32), chosen, dict(zip(scopes, chosen, strict=True))
 
     def work_table(self, call_of_work: Rows, operator_of_call: Rows) -> pa.Table:
         """The work with its launches and their operators."""
@@ -106,15 +111,22 @@ class WorkSide:
         )
 
     def dropped_table(self) -> pa.Table:
-        """Work without a usable duration."""
+        """Work without a usable duration, under the device names of the rest."""
         dropped = self.merged.dropped_work
+        devices = [
+            self.scope_of.get(
+                (document, item.process, item.device), self.merged.scopes[document] + self.words[item.device]
+            )
+            for item, document in zip(dropped, self.dropped_document.tolist(), strict=True)
+        ]
+        device_words = sorted(set(devices))
         reasons = sorted({item.reason for item in dropped})
         return table(
             DROPPED_WORK,
             {
                 "start_ns": np.array([item.start_ns for item in dropped], np.int64),
                 "name": (np.array([item.name for item in dropped], np.int32), self.words),
-                "device": (np.array([item.device for item in dropped], np.int32), self.words),
+                "device": (np.array([*map(device_words.index, devices)], np.int32), device_words),
                 "reason": (np.array([reasons.index(item.reason) for item in dropped], np.int32), reasons),
             },
         )

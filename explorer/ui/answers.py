@@ -14,7 +14,7 @@ from explorer.analysis.kernels import kernel_report
 from explorer.analysis.pieces import devices_of
 from explorer.analysis.step import step_report
 from explorer.analysis.trust import trust_report
-from explorer.analysis.windows import step_windows
+from explorer.analysis.windows import WindowKind, has_step_windows, step_windows
 from explorer.charts.theme import theme_named
 from explorer.charts.thumbnail import thumbnail
 from explorer.errors import TraceError
@@ -34,19 +34,24 @@ def trace_of(source: Source) -> Trace:
     return _trace(str(source.trace_path), source.stamp)
 
 
-def gaps_of(source: Source) -> Report:
+def has_steps_of(source: Source) -> bool:
+    """Whether its work falls into steps: see `analysis.windows.has_step_windows`."""
+    return _has_steps(source.stamp, trace_of(source))
+
+
+def gaps_of(source: Source, window: WindowKind = "steps") -> Report:
     """Where its GPU waits: see `analysis.gaps.gap_report`."""
-    return _gaps(source.stamp, trace_of(source))
+    return _gaps(source.stamp, window, trace_of(source))
 
 
-def kernels_of(source: Source) -> Report:
+def kernels_of(source: Source, window: WindowKind = "steps") -> Report:
     """Which kernels run in it: see `analysis.kernels.kernel_report`."""
-    return _kernels(source.stamp, trace_of(source))
+    return _kernels(source.stamp, window, trace_of(source))
 
 
-def step_of(source: Source) -> Report:
+def step_of(source: Source, window: WindowKind = "steps") -> Report:
     """How long its step is and where the limit is: see `analysis.step.step_report`."""
-    return _step(source.stamp, source, trace_of(source))
+    return _step(source.stamp, window, source, trace_of(source))
 
 
 def trust_of(source: Source) -> Report:
@@ -75,21 +80,27 @@ def _trace(path: str, stamp: str) -> Trace:
 
 
 @st.cache_resource(show_spinner=False, max_entries=_REPORT_LIMIT)
-def _gaps(stamp: str, _trace_read: Trace) -> Report:
+def _has_steps(stamp: str, _trace_read: Trace) -> bool:
     del stamp
-    return gap_report(_trace_read)
+    return has_step_windows(_trace_read)
 
 
 @st.cache_resource(show_spinner=False, max_entries=_REPORT_LIMIT)
-def _kernels(stamp: str, _trace_read: Trace) -> Report:
+def _gaps(stamp: str, window: WindowKind, _trace_read: Trace) -> Report:
     del stamp
-    return kernel_report(_trace_read)
+    return gap_report(_trace_read, window)
 
 
 @st.cache_resource(show_spinner=False, max_entries=_REPORT_LIMIT)
-def _step(stamp: str, _source: Source, _trace_read: Trace) -> Report:
+def _kernels(stamp: str, window: WindowKind, _trace_read: Trace) -> Report:
     del stamp
-    return step_report(_trace_read, _source.settings, _source.facts)
+    return kernel_report(_trace_read, window)
+
+
+@st.cache_resource(show_spinner=False, max_entries=_REPORT_LIMIT)
+def _step(stamp: str, window: WindowKind, _source: Source, _trace_read: Trace) -> Report:
+    del stamp
+    return step_report(_trace_read, _source.settings, _source.facts, window)
 
 
 @st.cache_resource(show_spinner=False, max_entries=_REPORT_LIMIT)

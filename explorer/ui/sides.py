@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from explorer.analysis.compare import common_window
 from explorer.analysis.findings import idle_sentence
-from explorer.analysis.pieces import CPU
-from explorer.analysis.windows import Window, step_windows
+from explorer.analysis.pieces import CPU, devices_of
+from explorer.analysis.windows import Window, WindowKind, step_windows
 from explorer.charts.gap_parts import IdleParts
 from explorer.charts.gaps import GapsOfSide
 from explorer.charts.step_bar import StepParts
@@ -17,7 +18,7 @@ from explorer.recording import Recording
 from explorer.report import Report
 from explorer.trace import Trace
 from explorer.ui import pieces
-from explorer.ui.answers import gaps_of, kernels_of, step_of, trace_of
+from explorer.ui.answers import gaps_of, has_steps_of, kernels_of, step_of, trace_of
 from explorer.ui.marking import WRONG, is_wrong
 from explorer.ui.selection import Selection, draw_missing
 from explorer.ui.sources import Source
@@ -26,7 +27,9 @@ from explorer.units import Number
 
 @dataclass(frozen=True)
 class Side:
-    """One source on one device: `gaps` and `kernels` are that device's reports, over the steps where there are any."""
+    """One source on one device: `gaps` and `kernels` are that device's reports, over the steps where every side has
+    some, else over the whole trace.
+    """
 
     letter: str
     source: Source
@@ -88,32 +91,42 @@ class Side:
 
 
 def open_sides(selection: Selection) -> list[Side]:
-    """The sides that can be shown; what cannot be gets its own box, and the rest of the page goes on."""
-    sides = []
+    """The sides that can be shown, by one window rule; what cannot be gets its own box, and the rest of the page goes
+    on.
+    """
+    sources: dict[str, Source] = {}
     for letter in ("a", "b"):
         source = selection.side(letter)
         if source is None:
             draw_missing(letter)
             continue
         try:
-            sides.append(_open(letter, source))
+            _check(source)
+            sources[letter] = source
         except ExplorerError as problem:
             pieces.box(f"{letter.upper()} cannot be shown: {source.title}", [str(problem)], loud=True)
-    return sides
+    window, note = common_window(*(has_steps_of(source) for source in sources.values()))
+    if note:
+        pieces.box("A and B are shown over their whole traces", [note])
+    return [_open(letter, source, window) for letter, source in sources.items()]
 
 
-def _open(letter: str, source: Source) -> Side:
+def _check(source: Source) -> None:
+    """Raises TraceError where there is nothing to show."""
     if source.problem:
         raise TraceError(source.problem)
     if source.settings is not None and not source.has_trace:
         failure = Recording(source.folder).failure()
         raise TraceError(failure.message if failure else "Its run has not reached the profile stage yet.")
-    trace = trace_of(source)
-    gaps, kernels = gaps_of(source), kernels_of(source)
-    devices = list(gaps.children)
-    if not devices:
+    if not devices_of(trace_of(source)):
         raise TraceError("This trace has neither GPU work nor operators, so there is no step to show.")
+
+
+def _open(letter: str, source: Source, window: WindowKind) -> Side:
+    trace = trace_of(source)
+    gaps, kernels, step = gaps_of(source, window), kernels_of(source, window), step_of(source, window)
+    devices = list(gaps.children)
     device = devices[0]
     if len(devices) > 1:
         device = st.selectbox(f"Device of {letter.upper()}", devices, key=f"device_{letter}", width=220)
-    return Side(letter.upper(), source, device, trace, gaps.children[device], kernels.children[device], step_of(source))
+    return Side(letter.upper(), source, device, trace, gaps.children[device], kernels.children[device], step)

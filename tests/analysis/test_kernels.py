@@ -8,7 +8,7 @@ from pathlib import Path
 from explorer.analysis.gaps import gap_report
 from explorer.analysis.kernels import kernel_report
 from explorer.trace import Trace
-from tests.drawing import draw
+from tests.drawing import draw, drawn_ranks
 from tests.reading import trace_of_events
 from tests.shared import SHARED, needs_shared
 
@@ -52,6 +52,29 @@ def test_graph_is_one_launch_of_many_kernels() -> None:
 
     assert report.value("kernel_count") == 3
     assert report.value("host_launch_count") == report.value("graph_launch_count") == 1
+
+
+def test_operators_of_another_rank_are_not_counted() -> None:
+    report = kernel_report(
+        drawn_ranks(
+            """
+            steps     000000
+            operators aa.bb.
+            host      A.....
+            stream 7  .aa...
+            """,
+            """
+            operators .c.d..
+            host      .C....
+            stream 7  ..c...
+            """,
+        ),
+        "steps",
+    )
+
+    first, other = report.children["rank0/0"], report.children["rank1/0"]
+    assert (first.value("operator_calls_per_step"), first.value("launching_calls_per_step")) == (2, 1)
+    assert (other.value("operator_calls_per_step"), other.value("launching_calls_per_step")) == (2, 1)
 
 
 def test_launch_latency_is_from_the_launch_to_its_first_piece() -> None:

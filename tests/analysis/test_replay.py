@@ -10,7 +10,7 @@ import pytest
 
 from explorer.analysis.replay import plain_step_of, replay_report
 from explorer.trace import Trace
-from tests.drawing import draw
+from tests.drawing import draw, drawn_ranks
 from tests.reading import trace_of_events
 from tests.shared import SHARED, needs_shared
 
@@ -55,6 +55,21 @@ def replayed_trace(plain: str = "abbc", replay: str = "iabbc") -> Trace:
     events.append(event("cuda_runtime", "cudaGraphLaunch", 2020, 5, correlation=101))
     events += [kernel(letter, 2100 + 10 * place, 100 if place == 0 else 101) for place, letter in enumerate(replay)]
     return trace_of_events(events)
+
+
+def test_a_step_holds_what_its_own_rank_launched_in_its_own_layers() -> None:
+    other = """
+        steps      000000000000000
+        layers     ....0000.......
+        operators  .ee............
+        host       .E.............
+        stream 7   ..e............
+    """
+
+    frame = replay_report(drawn_ranks(EAGER, other)).table("kernels")
+
+    assert frame["kernel"].tolist() == ["kernel_a", "kernel_b", "kernel_c", "kernel_d"]
+    assert frame["layer"].tolist() == ["", "layer#0", "", "layer#1"]
 
 
 def test_kernels_of_a_replay_get_operator_shapes_and_layer_by_order() -> None:

@@ -6,10 +6,12 @@ import dataclasses
 
 import pytest
 
-from explorer.analysis.compare import comparable, compare_reports, comparison_sentence
+from explorer.analysis.compare import common_window, comparable, compare_parts, compare_reports, comparison_sentence
 from explorer.analysis.findings import trace_findings
+from explorer.analysis.gaps import gap_report
 from explorer.analysis.metrics import device_facts
 from explorer.analysis.step import step_floor_ns, step_report
+from explorer.analysis.windows import has_step_windows
 from explorer.facts import Calibration, Environment, Facts, Profile
 from explorer.report import Report
 from explorer.settings import RunSettings
@@ -112,6 +114,49 @@ def test_change_within_the_spread_is_none_measured() -> None:
     assert near.exceeds_spread is False
     assert far.exceeds_spread is True
     assert far.change == 10
+
+
+def two_devices() -> Trace:
+    """Device 0 waits 30 us for its second kernel, device 1 for nothing."""
+    return draw("""
+        steps         0000000000
+        host          ABC.....
+        stream 7      .aaa...c
+        gpu1 stream 7 ..b.....
+    """)
+
+
+def test_parts_of_several_devices_are_those_of_the_first() -> None:
+    """The step begins 10 us before the first kernel."""
+    deltas = {delta.key: (delta.a, delta.b) for delta in compare_parts(gap_report(two_devices()), gap_report(slow()))}
+
+    assert deltas["device_latency_per_step_ns"] == (30_000, 0)
+    assert deltas["launch_call_per_step_ns"] == (10_000, 30_000)
+    assert step_report(two_devices()).window == "profiled steps of device 0, the first of 2"
+
+
+def test_an_empty_trace_has_no_parts_to_compare() -> None:
+    empty = draw("steps 0")
+
+    assert compare_parts(gap_report(empty), gap_report(slow())) == ()
+    assert compare_parts(gap_report(slow()), gap_report(empty)) == ()
+
+
+def test_steps_are_compared_only_where_both_sides_have_them() -> None:
+    assert common_window(has_step_windows(slow()), has_step_windows(fast())) == ("steps", "")
+    assert common_window(False, False) == ("steps", "")
+    window, note = common_window(has_step_windows(slow()), has_step_windows(draw("host AA.\nstream 7 .aa")))
+
+    assert window == "trace"
+    assert note.startswith("Only one side marks steps")
+
+
+def test_marks_alone_do_not_change_what_is_compared() -> None:
+    """The whole trace has no head before its first work: 80 of the step's 100 us."""
+    report = step_report(slow(), window="trace")
+
+    assert report.value("profiled_step_ns") == 60_000
+    assert report.window == "the whole trace of device 0"
 
 
 def with_step(trace: Trace, step_ns: int) -> Report:

@@ -58,6 +58,10 @@ def bytes_of(
         ("aten::add", [[4, 8], [8], []], ["c10::BFloat16", "c10::BFloat16", "Scalar"], (32 + 8 + 32) * 2),
         ("aten::copy_", [[4, 8], [4, 8], []], ["float", "c10::BFloat16", "Scalar"], 32 * 4 + 32 * 2),
         ("aten::silu", [[10]], ["double"], 160),
+        ("aten::mul", [[4], [4]], ["float", "c10::complex<float>"], 4 * 4 + 4 * 8 + 4 * 8),
+        ("aten::abs", [[4]], ["c10::complex<float>"], 4 * 8 + 4 * 4),
+        ("aten::copy_", [[4], [4]], ["c10::BFloat16", "unsigned short"], 4 * 2 + 4 * 2),
+        ("triton_poi_fused_0", [[4], [4], []], ["c10::BFloat16", "c10::Float8_e4m3fn", "Scalar"], 4 * 2 + 4),
     ],
 )
 def test_known_operators(name: str, dims: list[Any], types: list[str], expected: int) -> None:
@@ -80,6 +84,11 @@ def test_a_product_with_its_output_given_moves_as_much_as_without() -> None:
 @pytest.mark.parametrize("name", ["aten::convolution", "aten::index", "triton_poi_fused_index_add_0"])
 def test_other_operators_are_unknown_not_zero(name: str) -> None:
     assert bytes_of(name, [[4, 8], [4, 8]], ["float", "float"]) is None
+
+
+@pytest.mark.parametrize("name", ["aten::add", "triton_poi_fused_add_0"])
+def test_a_tensor_of_an_unknown_type_makes_the_bytes_unknown(name: str) -> None:
+    assert bytes_of(name, [[4], [4], []], ["float", "c10::Float4_e2m1fn_x2", "Scalar"]) is None
 
 
 def test_an_operator_of_several_kernels_is_unknown() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from explorer.analysis.engine_steps import engine_report, engine_steps, traffic_
 from explorer.analysis.traffic import PRESETS, Arrivals, preset, simulate, traffic_from_csv, traffic_of_batches
 from explorer.errors import SettingsError, TraceError
 from explorer.trace import Trace
+from tests.reading import trace_of_events
 from tests.shared import SHARED, needs_shared
 
 Read = Callable[[Path], Trace]
@@ -89,6 +91,24 @@ def test_impossible_arrivals_are_refused() -> None:
 def test_batches_without_a_row_are_not_traffic() -> None:
     with pytest.raises(TraceError, match="holds no batch"):
         traffic_of_batches("mine", [0, 0])
+
+
+def test_a_step_has_the_graphs_of_its_own_rank() -> None:
+    events: list[dict[str, Any]] = []
+    for process in (1, 2):
+        host = {"ph": "X", "pid": process, "tid": 1}
+        device = {"device": process, "stream": 7, "correlation": process}
+        mark = "execute_context_0(0)_generation_4(4)"
+        events.append({**host, "cat": "user_annotation", "name": mark, "ts": process, "dur": 90})
+        call = {"cat": "cuda_runtime", "name": "cudaGraphLaunch", "args": {"correlation": process}}
+        events.append({**host, **call, "ts": 10 + process, "dur": 5})
+        for start in (40, 50, 60):
+            work = {"cat": "kernel", "name": "k", "ts": start, "dur": 8, "pid": process, "tid": 7, "args": device}
+            events.append({"ph": "X", **work})
+
+    steps = engine_steps(trace_of_events(events))
+
+    assert steps[["graph_launch_count", "work_count", "ran_as"]].to_numpy().tolist() == [[1, 3, "full graph"]] * 2
 
 
 @needs_shared

@@ -39,10 +39,11 @@ def write_recording(
     return folder
 
 
-def write_trace(folder: Path, launch_pitch_us: float) -> None:
+def write_trace(folder: Path, launch_pitch_us: float, *, with_steps: bool = True) -> None:
     """The trace file alone."""
+    events = [event for event in trace_events(launch_pitch_us) if with_steps or event["cat"] != "user_annotation"]
     with gzip.open(folder / TRACE_FILE, "wt", encoding="utf-8") as file:
-        json.dump({"schemaVersion": 1, "traceEvents": trace_events(launch_pitch_us)}, file)
+        json.dump({"schemaVersion": 1, "traceEvents": events}, file)
 
 
 def trace_events(launch_pitch_us: float = 100.0, step_count: int = 2) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.conftest import EAGER, GRAPH
-from tests.ui.drawn import write_recording
+from tests.ui.drawn import write_recording, write_trace
 
 OpenPage = Callable[..., AppTest]
 
@@ -101,6 +101,16 @@ def test_what_differs_beside_the_setting_under_study_comes_first(pair: Path, ope
     page = html_of(open_page(b="run:larger"))
     assert "Not a fair comparison" in page
     assert "Batch 1 → 8 · Mode eager → compile + CUDA graph" in page
+
+
+def test_a_trace_without_steps_is_compared_whole_with_the_whole_other_one(pair: Path, open_page: OpenPage) -> None:
+    """Two steps of three kernels are one stretch of six on both sides."""
+    unmarked = write_recording(pair / "runs" / "unmarked", EAGER)
+    write_trace(unmarked, 100.0, with_steps=False)
+    page = html_of(open_page(b="run:unmarked"))
+    assert "Only one side marks steps" in page
+    assert "profiled 1.21 ms → 1.21 ms" in page
+    assert "Only one side" not in html_of(open_page(a="run:unmarked", b="run:unmarked"))
 
 
 def test_an_empty_library_says_what_to_do(traces: Path, open_page: OpenPage) -> None:

@@ -1,0 +1,38 @@
+"""Which stretch of time is a step's, and is it said when a step has none?"""
+
+from __future__ import annotations
+
+from explorer.analysis.gaps import gap_report
+from tests.drawing import draw
+
+
+def test_a_mark_inside_a_step_cuts_nothing_off_it() -> None:
+    trace = draw("""
+        steps    0000000000
+        steps    .111......
+        host     ..A..B....
+        stream 7 ...a..b...
+    """)
+
+    report = gap_report(trace, "steps")
+
+    (device,) = report.children.values()
+    assert list(device.children) == ["step#0"]
+    assert report.value("kernel_count") == 2
+    assert report.notes == ()
+
+
+def test_a_step_whose_work_another_stream_outlasts_is_said_to_be_left_out_for_that() -> None:
+    trace = draw("""
+        steps    00001111..
+        host     A...B.....
+        stream 7 .aaaaaaaaa
+        stream 8 .....b....
+    """)
+
+    report = gap_report(trace, "steps")
+
+    assert report.value("step_count") == 1
+    (note,) = report.notes
+    assert "their work ended before the previous step's work" in note
+    assert note.endswith(": step#1.")
