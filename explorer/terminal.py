@@ -37,6 +37,13 @@ from explorer.trace import Trace
 from explorer.units import shortened, significant, text
 
 _ROWS_SHOWN = 12
+_READ_BY = {
+    "sweep": "`explorer sweep {path}` reads it",
+    "probe": "`explorer attention {path}` reads it",
+    "shapes": "`explorer shapes {path}` reads it",
+    "gallery": "the app's Fusion page shows it",
+}
+"""What tells about an experiment that is no run."""
 _ONLY_IN_JSON = frozenset({"gaps", "latency", "queue"})
 """Tables that are drawn, not read."""
 
@@ -57,6 +64,9 @@ def open_path(path: Path) -> Opened:
     if not path.is_dir():
         return Opened(path, path, open_trace(path, _on_progress()))
     recording = open_recording(path)
+    experiment = recording.experiment_settings().experiment
+    if experiment != RunSettings.experiment:
+        raise RecordingError(f"{path} is a recording of another experiment: {_READ_BY[experiment].format(path=path)}.")
     failure = recording.failure()
     if not recording.trace_path.exists():
         raise TraceError(
@@ -101,7 +111,24 @@ def text_report(path: Path, window: WindowKind | None) -> str:
     if opened.settings:
         reports.insert(0, step_report(opened.trace, opened.settings, opened.facts))
     told = ["\n".join(report_lines(report)) for report in reports]
-    return "\n\n".join([*_wrong_lines({"This run": opened}), *told])
+    return "\n\n".join([*_wrong_lines({"This run": opened}), *_run_lines(opened), *told])
+
+
+def _run_lines(opened: Opened) -> list[str]:
+    """What ran, on what, and how right it was; nothing of a trace without a recording beside it."""
+    settings, facts = opened.settings, opened.facts
+    if settings is None or facts is None:
+        return []
+    what = f"{settings.title} · context {settings.context_tokens:,} · {settings.dtype}"
+    machine = facts.environment
+    where = f" on {machine.device_name}, torch {machine.torch_version}" if machine else ""
+    found = facts.correctness
+    checked = "results not checked"
+    if found is not None:
+        error, limit = text(found.logits_error_ratio, "ratio"), text(found.error_limit_ratio, "ratio")
+        verdict = "correct" if found.passed else "wrong"
+        checked = f"results {verdict}: logits {error} off eager float32, {limit} allowed"
+    return [f"{what}{where}\n{checked}"]
 
 
 def json_compare(a: Path, b: Path) -> dict[str, Any]:

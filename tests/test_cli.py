@@ -17,6 +17,8 @@ from tests.drawing import drawn_document
 from tests.shared import SHARED
 from tests.ui.drawn import write_recording
 
+SAMPLES = Path(__file__).parents[1] / "traces" / "samples"
+
 
 def json_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     assert main([*arguments, "--json"]) == 0
@@ -147,6 +149,23 @@ def test_a_path_that_is_no_trace_is_one_clear_line(
     assert error.startswith("explorer: ")
     assert "trace.json" in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("h200-sweep", "`explorer sweep"), ("h200-attention", "`explorer attention"), ("h200-gallery", "Fusion page")],
+)
+def test_another_experiment_says_what_reads_it(name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(SAMPLES / name)]) != 0
+    assert said in capsys.readouterr().err
+
+
+def test_a_report_begins_with_what_ran_and_how_right_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(SAMPLES / "h200-best")]) == 0
+    first, second = capsys.readouterr().out.splitlines()[:2]
+    assert first.startswith("qwen3-0.6b · batch 1 · compile + CUDA graph · joined · autotuned · flash attention")
+    assert "NVIDIA H200" in first
+    assert second.startswith("results correct: logits 1.3 % off eager float32")
 
 
 def test_a_folder_without_a_recording_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

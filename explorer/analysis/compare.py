@@ -14,17 +14,6 @@ from explorer.units import Number, significant, text
 _STUDIED = frozenset({"mode", "attention", "joined_projections", "compile_scope", "autotune"})
 """Settings that this product is for: they may differ without making two runs incomparable."""
 _IRRELEVANT = frozenset({"warmup_steps", "measured_steps", "profiled_steps"})
-_WORDS = (
-    (0.97, "all"),
-    (0.87, "nine tenths"),
-    (0.78, "four fifths"),
-    (0.71, "three quarters"),
-    (0.62, "two thirds"),
-    (0.45, "half"),
-    (0.3, "a third"),
-    (0.22, "a quarter"),
-)
-"""From which share on a fraction is the nearest one in words; below the last, percent."""
 _TOLD_CHANGE_RATIO = 0.05
 """From which change on the GPU's own work is told beside a step that did not change the same way."""
 _NO_COMMON_STEPS = "Only one side marks steps, so the whole trace of each is compared, as one step."
@@ -110,14 +99,19 @@ def comparable(a: tuple[RunSettings | None, Facts | None], b: tuple[RunSettings 
     unfair = [one.label for one in differences if not one.is_studied]
     studied = [one.label for one in differences if one.is_studied]
     if unfair:
-        verdict = f"Not a fair comparison: {', '.join(unfair)} differ too."
+        verdict = f"Not a fair comparison: {_listed(unfair)} differ{'s' if len(unfair) == 1 else ''} too."
     elif len(studied) > 1:
-        verdict = f"Several settings differ at once ({', '.join(studied)}); the change is of all of them together."
+        verdict = f"Several settings differ at once ({_listed(studied)}); the change is of all of them together."
     elif studied:
         verdict = f"Only the {studied[0]} differs."
     else:
         verdict = "Both sides ran the same settings."
     return Comparability(tuple(differences), verdict)
+
+
+def _listed(words: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def _differences(a: RunSettings, facts_a: Facts | None, b: RunSettings, facts_b: Facts | None) -> Iterator[Difference]:
@@ -135,7 +129,7 @@ def _differences(a: RunSettings, facts_a: Facts | None, b: RunSettings, facts_b:
 
 
 def comparison_sentence(a: Report, b: Report) -> str:
-    """`B's step is 17.7 times shorter. Nine tenths of A's step the GPU waited for the host; ...`, from step reports."""
+    """`B's step is 17.7 times shorter. Under the profiler the GPU waited for the host 86 % ...`, from step reports."""
     key = "step_ns" if a.value("step_ns") and b.value("step_ns") else "profiled_step_ns"
     step_a, step_b = a.value(key), b.value(key)
     if not step_a or not step_b:
@@ -191,20 +185,11 @@ def _waiting_sentence(a: Report, b: Report) -> str:
         return ""
     if not _on_gpu(a) or not _on_gpu(b):
         return "" if _on_gpu(a) or _on_gpu(b) else "Both ran on the CPU, where host operators stand in for kernels."
-    first = (
-        f"{_amount(share_a)} A's step the GPU waited for the host"
-        if share_a >= 0.02
-        else "In A the GPU waits for nobody"
-    )
-    second = f"in B {_amount(share_b).lower()} it" if share_b >= 0.02 else "in B it waits for nobody"
-    return f"{first}; {second}."
+    first = f"waited for the host {text(share_a, 'ratio')} of A's step" if share_a >= 0.02 else "waited for nobody in A"
+    second = f"{text(share_b, 'ratio')} of B's" if share_b >= 0.02 else "for nobody in B"
+    return f"Under the profiler the GPU {first}, {second}."
 
 
 def _waiting_share(report: Report) -> float | None:
     late, span = report.value("late_host_ns"), report.value("profiled_step_ns")
     return None if late is None or not span else late / span
-
-
-def _amount(share: float) -> str:
-    words = next((word for limit, word in _WORDS if share >= limit), None)
-    return f"{words.capitalize()} of" if words else f"{text(share, 'ratio')} of"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from explorer.analysis.idle import HOST_PARTS
 from explorer.analysis.metrics import PART_LABELS, DeviceFacts, metric_values
+from explorer.analysis.pieces import CPU
 from explorer.units import Number, text
 
 _WORTH_NAMING_RATIO = 0.05
@@ -22,7 +23,7 @@ def trace_findings(facts: Sequence[DeviceFacts]) -> Iterator[str]:
     for one in facts:
         found = metric_values(one)
         where = f"On device {one.device}: " if len(facts) > 1 else ""
-        yield where + idle_sentence(found, one.step_count, a_step=one.windows.kind == "steps")
+        yield where + idle_sentence(found, one.step_count, a_step=one.windows.kind == "steps", is_cpu=one.device == CPU)
         after_sync, idle = found["after_sync_ns"] or 0, found["idle_ns"] or 0
         if idle and after_sync > _WORTH_NAMING_RATIO * idle:
             yield (
@@ -31,7 +32,7 @@ def trace_findings(facts: Sequence[DeviceFacts]) -> Iterator[str]:
             )
 
 
-def idle_sentence(found: dict[str, Number | None], step_count: int, *, a_step: bool) -> str:
+def idle_sentence(found: dict[str, Number | None], step_count: int, *, a_step: bool, is_cpu: bool = False) -> str:
     """`Of 37.9 ms idle a step: 20.1 ms dispatch, 8.8 ms launch call and 6.9 ms Python and host; 2.0 ms ...`"""
     steps = max(step_count, 1)
     unit = " a step" if a_step else ""
@@ -39,7 +40,8 @@ def idle_sentence(found: dict[str, Number | None], step_count: int, *, a_step: b
     if not span:
         return "Nothing ran."
     if idle < _WORTH_NAMING_RATIO * span:
-        return f"The GPU is busy {text(busy / span, 'ratio')} of {text(span / steps, 'ns')}{unit}."
+        who = "CPU" if is_cpu else "GPU"
+        return f"The {who} is busy {text(busy / span, 'ratio')} of {text(span / steps, 'ns')}{unit}."
     host = sorted(((found[f"{part}_ns"] or 0, part) for part in HOST_PARTS), reverse=True)
     named = [
         f"{text(amount / steps, 'ns')} {PART_LABELS[part]}"

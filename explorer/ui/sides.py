@@ -79,7 +79,7 @@ class Side:
         """What its idle time was, in a sentence with numbers."""
         found = {metric.key: metric.value for metric in self.gaps.metrics}
         steps = int(self.gaps.value("step_count") or 1)
-        return idle_sentence(found, steps, a_step=bool(self.gaps.children))
+        return idle_sentence(found, steps, a_step=bool(self.gaps.children), is_cpu=self.is_cpu)
 
     def idle_parts(self) -> IdleParts:
         """The bar of the idle time."""

@@ -169,7 +169,7 @@ def test_sentence_has_the_numbers_of_exactly_these_two() -> None:
 
     assert sentence == (
         "B's step is 17.7 times shorter, although the GPU's own work is 2.00 times longer in B. "
-        "Four fifths of A's step the GPU waited for the host; in B 20 % of it."
+        "Under the profiler the GPU waited for the host 80 % of A's step, 20 % of B's."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import zipfile
@@ -46,6 +47,14 @@ def test_b_is_shown_when_it_is_chosen(pair: Path, open_page: OpenPage) -> None:
 
     assert "10 events" in html_of(app)
     assert "torch_version" not in html_of(app)
+
+
+def test_a_file_that_breaks_off_is_said_to_be_damaged_first(pair: Path, open_page: OpenPage) -> None:
+    path = pair / "samples" / "eager" / "trace.json.gz"
+    assert "The file is damaged" not in html_of(open_page("contents"))
+    whole = gzip.decompress(path.read_bytes())
+    path.write_bytes(gzip.compress(whole[: len(whole) * 3 // 4]))
+    assert "The file is damaged: it breaks off at one place" in html_of(open_page("contents"))
 
 
 def test_a_trace_of_the_cpu_says_that_nothing_is_launched(pair: Path, open_page: OpenPage) -> None:

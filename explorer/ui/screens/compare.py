@@ -93,8 +93,16 @@ def _draw_bars(sides: Sequence[Side]) -> None:
         alt="; ".join(f"{bar.name}: {bar.title}" for bar in bars),
     )
     floors = any(bar.floor_ns for bar in bars)
-    mark = "limit: weights and KV cache at this device's measured bandwidth" if floors else ""
+    mark = f"limit: {_bound(sides)}" if floors else ""
     draw_legend([bar.parts() for bar in bars], theme, mark)
+
+
+def _bound(sides: Sequence[Side]) -> str:
+    """What the drawn limits are made of."""
+    bandwidth = "weights and KV cache at this device's measured bandwidth"
+    if any(side.source.settings is not None and side.source.settings.phase == "prefill" for side in sides):
+        return f"{bandwidth}; in prefill its arithmetic at the measured matrix rate, where that takes longer"
+    return bandwidth
 
 
 def _draw_next_steps(sides: Sequence[Side]) -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 from explorer.errors import ExplorerError, TraceError
 from explorer.report import Report, ReportTable
 from explorer.ui import pieces
+from explorer.ui.answers import trust_of
 from explorer.ui.contents_answers import contents_of, launches_of, sentences_of
 from explorer.ui.opinion import draw_opinion
 from explorer.ui.report_tables import draw_table
@@ -45,6 +46,11 @@ def show() -> None:
         pieces.box(f"{letter.upper()} cannot be shown: {source.title}", [str(problem)], loud=True)
         return
     pieces.finding(sentences[0], sentences[1])
+    broken = trust_of(source).value("break_count")
+    if broken:
+        places = "one place" if broken == 1 else f"{text(broken, 'count')} places"
+        kept = "What was whole was kept; the rest is missing from every count and time on all pages."
+        pieces.box(f"The file is damaged: it breaks off at {places}", [kept], loud=True)
     _draw_ways_on(source)
     _draw_cards(contents)
     _draw_lacks_and_trust(source, contents)
