@@ -119,10 +119,7 @@ class Launcher:
                 status = self._status(job)
 
     def _status(self, job: _Job) -> JobStatus:
-        place = None
-        if job.state == "queued":
-            waiting = self._waiting[job.settings.device]
-            place = waiting.index(job) + 1 if job in waiting else 1
+        place = self._place(job) if job.state == "queued" else None
         ended_s = job.ended_s if job.ended_s is not None else time.monotonic()
         return JobStatus(
             run_id=job.run_id,
@@ -135,7 +132,20 @@ class Launcher:
             message=job.message,
             notes=tuple(job.notes),
             log_tail=log_tail(job.recording.log_path),
+            is_cancelling=job.cancel_asked and job.state not in ENDED,
         )
+
+    def _place(self, job: _Job) -> int:
+        """1 for the next: the one that waits for its turn among all launchers, before those that wait in this one."""
+        waiting = self._waiting[job.settings.device]
+        if job not in waiting:
+            return 1
+        taking_turn = [
+            other
+            for other in self._jobs.values()
+            if other.state == "queued" and other.settings.device == job.settings.device and other not in waiting
+        ]
+        return len(taking_turn) + waiting.index(job) + 1
 
     def _start_next(self, device: Device) -> None:
         if device in self._busy or not self._waiting[device]:

@@ -29,7 +29,10 @@ class StageProgress:
 
 @dataclass(frozen=True)
 class JobStatus:
-    """What a page needs to draw one job, consistent at one moment. `place_in_queue` is 1 for the next to run."""
+    """What a page needs to draw one job, consistent at one moment.
+
+    `place_in_queue` is 1 for the next to run; `is_cancelling` says that somebody cancelled it and it has not ended yet.
+    """
 
     run_id: str
     folder: Path
@@ -41,6 +44,7 @@ class JobStatus:
     message: str
     notes: tuple[str, ...]
     log_tail: str
+    is_cancelling: bool = False
 
 
 _JOB_STATES: dict[RunState, JobState] = {"running": "running", "finished": "finished", "cancelled": "cancelled"}

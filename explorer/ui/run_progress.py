@@ -49,7 +49,13 @@ def draw_job(letter: str, job: JobStatus) -> None:
             width="stretch",
         )
         if job.state not in ENDED and launcher().knows(job.run_id):
-            st.button("Cancel", key=f"cancel_{job.run_id}", on_click=launcher().cancel, args=(job.run_id,))
+            st.button(
+                "Cancel",
+                key=f"cancel_{job.run_id}",
+                on_click=launcher().cancel,
+                args=(job.run_id,),
+                disabled=job.is_cancelling,
+            )
     st.html(f'<div class="stages">{_stages(job)}</div>')
     if job.state in ("failed", "cancelled"):
         pieces.box(f"{letter} was not measured", [job.message or "The run ended early."], loud=job.state == "failed")
@@ -78,6 +84,8 @@ def _draw_outcome(letter: str, job: JobStatus) -> None:
 
 
 def _state_words(job: JobStatus) -> str:
+    if job.is_cancelling:
+        return "being cancelled"
     if job.state == "queued":
         place = job.place_in_queue or 1
         return "waiting for the device, next in line" if place == 1 else f"waiting for the device, place {place}"

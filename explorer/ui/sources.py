@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -32,6 +33,9 @@ _NAME_FILE = "upload.json"
 _HASH_LENGTH = 32
 _KEPT_COUNT = 2000
 _HEAD_BYTES = 4096
+
+_MADE_AT = re.compile(r"\d{8}-(\d\d)(\d\d)(\d\d)-(.+)")
+"""Hours, minutes, seconds and letter of a run's folder, as `places.new_run_folder` names it."""
 
 
 @dataclass(frozen=True)
@@ -277,13 +281,19 @@ def _teaching_order(source: Source) -> tuple[int, int, int]:
 
 
 def _with_distinct_titles(sources: list[Source]) -> list[Source]:
-    """Titles that occur twice get their run's folder name behind them."""
-    titles = [source.title for source in sources]
-    return [
-        source if titles.count(source.title) == 1 else replace(source, title=f"{source.title} · {_suffix(source)}")
-        for source in sources
-    ]
+    """Titles that occur twice get behind them what tells them apart: when it was measured, or that one is bundled."""
+    told = sources
+    for word in (_origin, lambda source: source.folder.name):
+        titles = [source.title for source in told]
+        told = [
+            now if titles.count(now.title) == 1 else replace(now, title=f"{first.title} · {word(first)}")
+            for first, now in zip(sources, told, strict=True)
+        ]
+    return told
 
 
-def _suffix(source: Source) -> str:
-    return source.folder.name[:8] if source.kind == "upload" else source.folder.name
+def _origin(source: Source) -> str:
+    if source.kind == "sample":
+        return "bundled"
+    made = _MADE_AT.fullmatch(source.folder.name)
+    return f"measured {made[1]}:{made[2]}:{made[3]}, {made[4].upper()}" if made else source.folder.name[:8]

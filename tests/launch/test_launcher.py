@@ -173,6 +173,9 @@ def test_two_launchers_never_measure_one_device_at_once(launcher_of: MakeLaunche
     waiting = second.submit(TINY, tmp_path / "second")
     time.sleep(0.3)
     assert second.status(waiting).state == "queued"
+    behind = second.submit(TINY, tmp_path / "behind")
+    assert [second.status(run_id).place_in_queue for run_id in (waiting, behind)] == [1, 2]
+    second.cancel(behind)
     first.cancel(running)
     until(second, waiting, lambda status: status.state == "running")
     second.cancel(waiting)

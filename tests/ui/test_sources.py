@@ -118,6 +118,17 @@ def test_a_run_that_goes_on_is_ended_before_it_is_deleted(
     assert not source.folder.exists()
 
 
+def test_runs_of_one_title_say_when_they_were_measured(pair: Path) -> None:
+    for name in ("20261130-101503-a", "20261130-101503-b"):
+        write_recording(pair / "runs" / name, RunSettings(model="qwen3-0.6b", device="cuda", mode="eager"))
+    titles = [source.title for source in all_sources() if "eager" in source.title]
+    assert titles == [
+        "qwen3-0.6b · batch 1 · eager · bundled",
+        "qwen3-0.6b · batch 1 · eager · measured 10:15:03, B",
+        "qwen3-0.6b · batch 1 · eager · measured 10:15:03, A",
+    ]
+
+
 def test_own_runs_are_deleted_and_bundled_ones_stay(pair: Path) -> None:
     write_recording(pair / "runs" / "mine", RunSettings())
     for source in all_sources():

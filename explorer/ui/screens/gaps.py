@@ -35,7 +35,10 @@ def show() -> None:
     figure = built(gap_parts, [side.idle_parts() for side in sides], theme)
     draw_figure(figure, key="gap_parts", alt=headline)
     draw_legend([side.idle_ns for side in sides], theme)
-    pieces.part_title("Gaps by size", "height is idle time over all steps; gap length on a logarithmic axis")
+    pieces.part_title(
+        "Gaps by size",
+        "idle time over all steps, each side on its own scale, by gap length on a logarithmic one",
+    )
     by_size = built(gaps_by_size, [side.gaps_of_side() for side in sides], theme)
     draw_figure(by_size, key="gaps_by_size", alt="Idle time by gap length.")
     _draw_tables(sides)

@@ -22,7 +22,7 @@ _COLUMN_COUNT = 3
 
 def show() -> None:
     """Draws the drop zone and a card a run."""
-    sources = all_sources()
+    sources = sorted(all_sources(), key=lambda source: source.kind == "sample")  # a person's own come first
     counted = [f"{sum(source.kind == kind for source in sources)} {label}" for kind, label in KIND_LABELS.items()]
     pieces.finding(
         _headline(sources),
