@@ -17,14 +17,10 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
             re.I,
         ),
     ),
+    # A prefetch or an advice moves pages and leaves no GPU work in a trace: nothing of it can be lost.
+    ("other", re.compile(r"Prefetch|urEnqueueUSMAdvise", re.I)),
     # CUDA's memset returns before the device has set anything, with Async in its name or without.
-    (
-        "copy",
-        re.compile(
-            r"Mem(?:cpy|set).*Async|^cu(?:da)?Memset|PrefetchAsync|urEnqueue(?:USM|Mem)|AppendMemory",
-            re.I,
-        ),
-    ),
+    ("copy", re.compile(r"Mem(?:cpy|set).*Async|^cu(?:da)?Memset|urEnqueue(?:USM|Mem)|AppendMemory", re.I)),
     ("sync_copy", re.compile(r"Memcpy(?!.*Node)|Memset(?!.*Node)", re.I)),
     (
         "allocator",

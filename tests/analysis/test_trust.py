@@ -8,6 +8,7 @@ from pathlib import Path
 from explorer.analysis.trust import trust_report
 from explorer.trace import Trace
 from tests.drawing import draw
+from tests.reading import trace_of_events
 from tests.shared import SHARED, needs_shared
 
 Read = Callable[[Path], Trace]
@@ -36,6 +37,14 @@ def test_launches_whose_work_is_missing_are_counted() -> None:
         ).value("lost_work_count")
         == 2
     )
+
+
+def test_prefetch_has_no_work_that_could_be_lost() -> None:
+    prefetch = {"ph": "X", "cat": "cuda_runtime", "name": "cudaMemPrefetchAsync", "pid": 1, "tid": 1, "ts": 6, "dur": 2}
+
+    trace = trace_of_events([{**prefetch, "args": {"correlation": 2}}])
+
+    assert trust_report(trace).value("lost_work_count") == 0
 
 
 def test_overlaps_on_one_stream_are_counted_and_those_of_two_streams_are_not() -> None:

@@ -178,6 +178,8 @@ def test_rule_for_the_start_of_a_word_knows_it_there_only(start: str) -> None:
         ("cuCtxSynchronize", "sync"),
         ("urQueueFinish", "sync"),
         ("cudaStreamWaitEvent", "other"),
+        ("cudaMemPrefetchAsync", "other"),
+        ("urEnqueueUSMPrefetch", "other"),
         ("cudaGraphAddMemcpyNode", "other"),
         ("hipGraphExecMemcpyNodeSetParams1D", "other"),
         ("cudaGraphAddMemsetNode", "other"),
