@@ -53,11 +53,14 @@ def _pairs(calls: Side, work: Side, candidates: Rows, pieces: Rows) -> tuple[Row
     all of them would take the square of their number, where a whole trace says one id.
     """
     ids = calls.correlation[candidates]
-    if (ids[1:] == ids[:-1]).any():
-        candidates = candidates[np.lexsort((calls.start_ns[candidates], calls.owner[candidates], ids))]
-        ids = calls.correlation[candidates]
+    if (ids[1:] != ids[:-1]).all():
+        place = np.searchsorted(ids, work.correlation[pieces])
+        found = np.append(ids, ABSENT)[place] == work.correlation[pieces]
+        return candidates[place[found]], pieces[found]
+    candidates = candidates[np.lexsort((calls.start_ns[candidates], calls.owner[candidates], ids))]
+    ids = calls.correlation[candidates]
     owner = calls.owner[candidates]
-    is_first = np.concatenate([np.ones(len(ids[:1]), bool), (ids[1:] != ids[:-1]) | (owner[1:] != owner[:-1])])
+    is_first = np.concatenate([[True], (ids[1:] != ids[:-1]) | (owner[1:] != owner[:-1])])
     first = np.flatnonzero(is_first)
     low = np.searchsorted(ids[first], work.correlation[pieces], side="left")
     count = np.searchsorted(ids[first], work.correlation[pieces], side="right") - low
