@@ -7,7 +7,7 @@ from pathlib import Path
 
 from explorer.analysis.trust import trust_report
 from explorer.trace import Trace
-from tests.drawing import draw
+from tests.drawing import draw, drawn_document
 from tests.reading import trace_of_events
 from tests.shared import SHARED, needs_shared
 
@@ -40,9 +40,13 @@ def test_launches_whose_work_is_missing_are_counted() -> None:
 
 
 def test_prefetch_has_no_work_that_could_be_lost() -> None:
+    drawn = drawn_document("""
+        host     A.......
+        stream 7 .aa.....
+    """)["traceEvents"]
     prefetch = {"ph": "X", "cat": "cuda_runtime", "name": "cudaMemPrefetchAsync", "pid": 1, "tid": 1, "ts": 6, "dur": 2}
 
-    trace = trace_of_events([{**prefetch, "args": {"correlation": 2}}])
+    trace = trace_of_events([*drawn, {**prefetch, "args": {"correlation": 2222}}])
 
     assert trust_report(trace).value("lost_work_count") == 0
 
