@@ -45,7 +45,11 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("aiter", r"aiter.*(?:fmha|mha|attn|pa_|mla)|^_?ZN5aiter\d+(?:fmha|pa_|mla)"),
     ("ck", r"ck_tile.*fmha|ck::.*(?:attention|fmha)|fmha_fwd_(?:splitkv_)?d\d+|FmhaFwd\w*Kernel"),
     ("flashmla", r"flash_?mla|flash_fwd_splitkv_mla|mla_combine"),
-    ("flashinfer", r"flashinfer|(?:Batch|Single)(?:Prefill|Decode)With"),
+    (
+        "flashinfer",
+        r"flashinfer.*(?:prefill|decode|attention|mla(?!yout)|podwith|merge_?state|cascade)"
+        r"|(?:Batch|Single)(?:Prefill|Decode)With",
+    ),
     ("trtllm", r"fmha_v2_|fmhaSm\d+|trtllm.*(?:fmha|mha|xqa)|xqa_kernel"),
     ("flash3", r"flash::FlashAttnFwd|FlashAttnFwdSm\d+|FlashAttnFwdCombine"),
     ("efficient", r"fmha_cutlass|attention_kernel_batched|pytorchmemeffattention|efficient_attention|mem_eff"),

@@ -17,8 +17,11 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
             re.I,
         ),
     ),
-    ("copy", re.compile(r"Mem(?:cpy|set).*Async|PrefetchAsync|urEnqueue(?:USM|Mem)|AppendMemory", re.I)),
-    ("sync_copy", re.compile(r"Memcpy|MemcpyWithStream|Memset(?!Node)", re.I)),
+    # A prefetch or an advice moves pages and leaves no GPU work in a trace: nothing of it can be lost.
+    ("other", re.compile(r"Prefetch|urEnqueueUSMAdvise", re.I)),
+    # CUDA's memset returns before the device has set anything, with Async in its name or without.
+    ("copy", re.compile(r"Mem(?:cpy|set).*Async|^cu(?:da)?Memset|urEnqueue(?:USM|Mem)|AppendMemory", re.I)),
+    ("sync_copy", re.compile(r"Memcpy(?!.*Node)|Memset(?!.*Node)", re.I)),
     (
         "allocator",
         re.compile(
@@ -30,12 +33,15 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
     ("launch", re.compile(r"Launch(?!HostFunc)", re.I)),
 )
+# The same call of another interface version or of the default stream of a thread: cuMemcpyHtoDAsync_v2_ptsz.
+_VARIANT = re.compile(r"(?:_(?:ptsz|ptds|spt|v\d+))+$")
 _BLOCKING_KINDS = frozenset({"sync", "sync_copy"})
 
 
 def call_kind(name: str) -> str:
     """launch, graph_launch, copy, sync, sync_copy, allocator or other."""
-    return next((kind for kind, pattern in _RULES if pattern.search(name)), "other")
+    plain = _VARIANT.sub("", name)
+    return next((kind for kind, pattern in _RULES if pattern.search(plain)), "other")
 
 
 def is_blocking_kind(kind: str) -> bool:

@@ -13,10 +13,10 @@ import pyarrow as pa
 from explorer.ingest import categories
 from explorer.ingest.calls import call_kind, is_blocking_kind
 from explorer.ingest.columns import ABSENT, Longs
-from explorer.ingest.correlate import Side
 from explorer.ingest.families import operator_family
 from explorer.ingest.marks import Mark, mark_of, step_source
 from explorer.ingest.merge import Merged
+from explorer.ingest.sides import Side
 from explorer.ingest.tables import per_word, table
 from explorer.spans import NO_ROW, Rows, by_start, distinct_rows, innermost_at, nest
 from explorer.trace import ANNOTATIONS, CALLS, FRAMES, OPERATORS, ReadingNote

@@ -48,5 +48,5 @@ def link(documents: list[Document]) -> Linked:
         frames=hosts.frame_table(),
         dropped_work=works.dropped_table(),
         base_time_ns=merged.base_time_ns,
-        notes=(*works.notes, *hosts.notes),
+        notes=(*merged.notes, *works.notes, *hosts.notes),
     )

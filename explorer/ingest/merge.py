@@ -1,7 +1,8 @@
 """How do a file's documents become one set of columns on one clock, with one word table?
 
 A file may hold several ranks. Their processes and devices keep apart by a prefix ("rank1/0"), and their clocks are
-set by each document's base time where every document has one.
+set by each document's base time where every document has one. Where none has, their times are taken as one clock's;
+where only some have, nothing says how the clocks go together, and each document begins with its own first event.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from explorer.ingest.columns import NO_WORD, Codes, Document, DroppedWork, HostEvents, WorkEvents
+from explorer.trace import ReadingNote
 
 _HOST_CODES = ("name", "process", "thread", "input_dims", "input_strides", "input_types", "kernel_file")
 _WORK_CODES = ("name", "process", "device", "stream", "grid", "block", "communicator")
@@ -33,18 +35,17 @@ class Merged:
     dropped_work: tuple[DroppedWork, ...]
     base_time_ns: int | None
     scopes: tuple[str, ...]  # what stands before a document's processes and devices: "" or "rank1/"
+    notes: tuple[ReadingNote, ...] = ()
 
 
 def merge(documents: list[Document]) -> Merged:
     """One set of columns, relative to the earliest event's start. Empties the list, for its memory."""
     bases = [base_time_ns(document.head) for document in documents]
-    clocks = [base or 0 for base in bases] if None not in bases else [0] * len(documents)
-    starts = [
-        clock + int(times.min())
-        for document, clock in zip(documents, clocks, strict=True)
-        for times in (document.host.start_ns, document.work.start_ns)
-        if len(times)
-    ]
+    firsts = [_first_start_ns(document) for document in documents]
+    told = [base for base in bases if base is not None]
+    can_align = len(told) in (0, len(bases))
+    clocks = [base or 0 for base in bases] if can_align else [-(first or 0) for first in firsts]
+    starts = [clock + first for clock, first in zip(clocks, firsts, strict=True) if first is not None]
     origin = min(starts, default=0)
     vocabulary = _Vocabulary()
     hosts, works, dropped = [], [], []
@@ -67,7 +68,21 @@ def merge(documents: list[Document]) -> Merged:
         dropped_work=tuple(dropped),
         base_time_ns=origin if None not in bases else None,
         scopes=scopes,
+        notes=() if can_align else (_unaligned(len(bases) - len(told)),),
     )
+
+
+def _first_start_ns(document: Document) -> int | None:
+    starts = [int(times.min()) for times in (document.host.start_ns, document.work.start_ns) if len(times)]
+    return min(starts, default=None)
+
+
+def _unaligned(missing_count: int) -> ReadingNote:
+    text = (
+        f"{missing_count:,} documents without a base time beside others with one: the clocks of the documents cannot "
+        "be aligned, each begins with its own first event, and times of different documents cannot be compared"
+    )
+    return ReadingNote("unaligned_clocks", missing_count, text)
 
 
 def base_time_ns(head: Mapping[str, Any]) -> int | None:

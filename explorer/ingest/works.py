@@ -9,9 +9,9 @@ import pyarrow as pa
 from explorer.ingest import categories
 from explorer.ingest.calls import copies_pageable_memory
 from explorer.ingest.columns import Codes, Longs
-from explorer.ingest.correlate import Side
 from explorer.ingest.families import kernel_family
 from explorer.ingest.merge import Merged
+from explorer.ingest.sides import Side
 from explorer.ingest.tables import per_word, table
 from explorer.spans import NO_ROW, Rows, by_start
 from explorer.trace import DROPPED_WORK, WORK, ReadingNote

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from explorer.analysis.trust import trust_report
 from explorer.trace import Trace
-from tests.drawing import draw, drawn_ranks
+from tests.drawing import draw, drawn_document, drawn_ranks
 from tests.reading import trace_of_events
 from tests.shared import SHARED, needs_shared
 
@@ -68,6 +68,18 @@ def test_launches_that_a_graph_captures_are_not_lost() -> None:
     events.append({**place, "cat": "kernel", "name": "k", "ts": 60, "pid": 0, "tid": 7, "args": kernel})
 
     assert trust_report(trace_of_events(events)).value("lost_work_count") == 2
+
+
+def test_prefetch_has_no_work_that_could_be_lost() -> None:
+    drawn = drawn_document("""
+        host     A.......
+        stream 7 .aa.....
+    """)["traceEvents"]
+    prefetch = {"ph": "X", "cat": "cuda_runtime", "name": "cudaMemPrefetchAsync", "pid": 1, "tid": 1, "ts": 6, "dur": 2}
+
+    trace = trace_of_events([*drawn, {**prefetch, "args": {"correlation": 2222}}])
+
+    assert trust_report(trace).value("lost_work_count") == 0
 
 
 def test_overlaps_on_one_stream_are_counted_and_those_of_two_streams_are_not() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+import pytest
+
 from explorer.analysis.pieces import threads_of
+from explorer.trace import Trace
 from tests.drawing import draw
 from tests.reading import trace_of_events
 
@@ -41,6 +45,83 @@ def test_ranks_merged_into_one_document_keep_their_own_launches() -> None:
     processes = trace.calls["process"].to_pylist()
     for row in trace.work.to_pylist():
         assert processes[row["call_row"]] == f"10{row['name'][-1]}"
+
+
+def rank_events(rank: int, numbers: Iterable[int], late_us: int = 0, latency_us: int = 9) -> list[dict[str, Any]]:
+    """One rank's launches and their work, numbered as every rank numbers its own, its host `late_us` behind."""
+    events = []
+    for number in numbers:
+        start = 100 * number + late_us
+        events.append(event("cuda_runtime", "cudaLaunchKernel", start, 5, pid=100 + rank, correlation=number))
+        events.append(event("kernel", "k", start + latency_us, 3, pid=rank, device=rank, stream=7, correlation=number))
+    return events
+
+
+def processes_of_devices(trace: Trace) -> list[tuple[str, str | None]]:
+    """Each device with each process that launched work on it."""
+    processes = trace.calls["process"].to_pylist()
+    rows = trace.work.select(["device", "call_row"]).to_pylist()
+    pairs = {(row["device"], None if row["call_row"] is None else processes[row["call_row"]]) for row in rows}
+    return sorted(pairs, key=str)
+
+
+@pytest.mark.parametrize("late_us", [0, 2, 8, -8, 40, 2000])
+def test_merged_rank_that_runs_a_little_later_keeps_its_own_launches(late_us: int) -> None:
+    trace = trace_of_events([*rank_events(0, range(1, 20)), *rank_events(1, range(1, 20), late_us)])
+
+    assert processes_of_devices(trace) == [("0", "100"), ("1", "101")]
+
+
+@pytest.mark.parametrize("lost", [range(3, 4), range(1, 5)])
+def test_work_whose_own_call_is_missing_gets_no_other_ranks_call(lost: range) -> None:
+    second = rank_events(1, range(1, 20), late_us=8)
+    kept = [one for one in second if one["cat"] == "kernel" or one["args"]["correlation"] not in lost]
+
+    trace = trace_of_events([*rank_events(0, range(1, 20)), *kept])
+
+    assert processes_of_devices(trace) == [("0", "100"), ("1", "101"), ("1", None)]
+    assert trace.work["call_row"].null_count == len(lost)
+
+
+def test_calls_missing_at_the_start_do_not_move_a_rank_to_its_neighbour() -> None:
+    falling_behind = [
+        {**one, "ts": one["ts"] + 50 * one["args"]["correlation"]} if one["cat"] == "kernel" else one
+        for one in [*rank_events(0, range(1, 50)), *rank_events(1, range(1, 50), late_us=30)]
+    ]
+    kept = [
+        one for one in falling_behind if one["cat"] == "kernel" or one["pid"] == 100 or one["args"]["correlation"] > 10
+    ]
+
+    assert processes_of_devices(trace_of_events(kept)) == [("0", "100"), ("1", "101"), ("1", None)]
+
+
+def test_one_device_keeps_the_launches_of_two_processes() -> None:
+    second = [{**one, "pid": 101} if one["cat"] != "kernel" else one for one in rank_events(0, range(20, 30))]
+
+    trace = trace_of_events([*rank_events(0, range(1, 20)), *second])
+
+    assert processes_of_devices(trace) == [("0", "100"), ("0", "101")]
+
+
+def test_many_calls_of_one_id_each_launch_the_work_behind_them() -> None:
+    calls = [event("cuda_runtime", "cudaLaunchKernel", 10 * number, 2, correlation=1) for number in range(3000)]
+    works = [event("kernel", "k", 10 * number + 4, 2, pid=0, stream=7, correlation=1) for number in range(3000)]
+
+    assert trace_of_events(calls + works).work["call_row"].to_pylist() == list(range(3000))
+
+
+def test_work_comes_after_its_launch_where_a_process_has_no_device_in_the_file() -> None:
+    other = [one for one in rank_events(1, range(1, 20), late_us=12) if one["cat"] != "kernel"]
+
+    assert processes_of_devices(trace_of_events([*other, *rank_events(0, range(1, 20))])) == [("0", "100")]
+
+
+def test_devices_share_a_process_only_where_there_are_more_of_them() -> None:
+    one_process = [{**one, "pid": 100} if one["cat"] != "kernel" else one for one in rank_events(1, range(20, 40))]
+
+    trace = trace_of_events([*rank_events(0, range(1, 20)), *one_process])
+
+    assert processes_of_devices(trace) == [("0", "100"), ("1", "100")]
 
 
 def test_an_id_used_again_links_to_the_launch_just_before() -> None:

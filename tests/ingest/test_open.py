@@ -58,6 +58,31 @@ def test_whole_documents_one_after_the_other_are_all_read() -> None:
     assert trace.devices() == ["part0/0", "part1/0"]
 
 
+def rank_document(start_us: int, **head: int) -> bytes:
+    """A document with two kernels 10 us apart, the first at that time."""
+    events = [{**EVENT, "ts": start_us}, {**EVENT, "ts": start_us + 10}]
+    return json.dumps({"traceEvents": events, **head}).encode()
+
+
+def test_documents_with_base_times_lie_on_one_clock() -> None:
+    trace = trace_of_bytes(
+        rank_document(5, baseTimeNanoseconds=1_000_000) + rank_document(5, baseTimeNanoseconds=1_003_000)
+    )
+
+    assert trace.work["start_ns"].to_pylist() == [0, 3_000, 10_000, 13_000]
+    assert not trace.notes
+
+
+def test_clocks_that_cannot_be_aligned_are_said_and_do_not_stretch_the_trace() -> None:
+    now_us = 1_790_857_026_000_000
+
+    trace = trace_of_bytes(rank_document(0, baseTimeNanoseconds=now_us * 1000) + rank_document(now_us + 7))
+
+    assert trace.work["start_ns"].to_pylist() == [0, 0, 10_000, 10_000]
+    assert [note.kind for note in trace.notes] == ["unaligned_clocks"]
+    assert trace.source.base_time_ns is None
+
+
 def test_damaged_gzip_keeps_what_unpacks() -> None:
     events = [{**EVENT, "ts": 10 * number} for number in range(2000)]
     packed = gzip.compress(json.dumps({"traceEvents": events}).encode())
