@@ -62,7 +62,11 @@ def test_a_kernels_source_is_what_stands_between_the_quotes_with_one_comment() -
     assert kernel_source("extern_kernels.mm(a, b)") == "extern_kernels.mm(a, b)"
 
 
-@pytest.mark.parametrize("content", [b"", b"\x1f\x8b\x08", gzip.compress(b"{"), gzip.compress(b"{}")])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\x1f\x8b\x08", gzip.compress(b"{"), gzip.compress(b"{}")],
+    ids=["empty", "a head", "cut", "nothing in it"],
+)
 def test_damaged_code_says_so(recording: Recording, content: bytes) -> None:
     (recording.folder / CODE_FILE).write_bytes(content)
     with pytest.raises(RecordingError, match=r"damaged|malformed"):

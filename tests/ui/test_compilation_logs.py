@@ -83,6 +83,7 @@ def test_a_tlparse_folder_gives_guards_and_breaks_from_its_files() -> None:
         (zipped({"settings.json": "{}"}), "tells of no compilation"),
         (zipped({"../../escape.log": "nothing"}), "tells of no compilation"),
     ],
+    ids=["empty", "text", "bytes", "no zip", "no gzip", "cut gzip", "no log in it", "a path in it"],
 )
 def test_what_is_no_log_is_refused(content: bytes, said: str) -> None:
     with pytest.raises(TraceError, match=said):

@@ -63,7 +63,9 @@ def test_a_damaged_recording_is_listed_with_its_problem(pair: Path) -> None:
     assert not broken.has_trace
 
 
-@pytest.mark.parametrize(("name", "content"), [("a.json", TRACE), ("b.json.gz", gzip.compress(TRACE))])
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.json", TRACE), ("b.json.gz", gzip.compress(TRACE))], ids=["plain", "gzip"]
+)
 def test_a_trace_is_kept_under_its_hash_and_once(traces: Path, name: str, content: bytes) -> None:
     first = add_upload(name, content)
     assert add_upload("another name", content) == first
