@@ -34,7 +34,11 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("communication", r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|\bsendrecv|quick_?reduce"),
     ("communication", r"nvshmem|symm_mem"),
     ("attention", r"flash_?(?:fwd|bwd|fprop|bprop|attn|attention|decode)|flash::|_flash_|fmha"),
-    ("attention", r"cudnn.*(?:sdpa|mha)|cudnn.*attention|paged_attention|attention_kernel|unified_attention"),
+    # lean_reduction adds up what cuDNN's attention splits over the keys
+    (
+        "attention",
+        r"cudnn.*(?:sdpa|mha|lean_reduction)|cudnn.*attention|paged_attention|attention_kernel|unified_attention",
+    ),
     # FlashInfer's norms, activations, rotary embeddings and sampling are no attention, nor is every `..._fwd_kernel`
     ("attention", r"flashinfer.*(?:prefill|decode|attention|mla(?!yout)|podwith|merge_?state|cascade)"),
     ("attention", r"(?:attn|attention|mha)_(?:fwd|bwd)|_fwd_(?:grouped_)?kernel_stage|^_fwd_kernel"),
