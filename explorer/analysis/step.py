@@ -105,16 +105,25 @@ def _profiled(facts: DeviceFacts) -> dict[str, Number]:
 
 
 def _from_trace(profiled: dict[str, Number], why: str) -> tuple[Metric, ...]:
+    """Without launches it is the CPU's own operators that are shown; the keys are the same."""
     span, busy = profiled.get("span_ns"), profiled.get("busy_ns")
     ratio = busy / span if span and busy is not None else None
     launches = profiled.get("host_launch_count")
+    who, what = ("CPU", "operators") if profiled and launches is None else ("GPU", "kernels")
     return (
         Metric("profiled_step_ns", "step, under the profiler", span, "ns", "lower", why),
-        Metric("gpu_busy_ns", "GPU busy a step", busy, "ns", "lower", why),
-        Metric("gpu_busy_ratio", "GPU busy", ratio, "ratio", "higher", why),
-        Metric("late_host_ns", "GPU waits for the host", profiled.get("late_host_ns"), "ns", "lower", why),
-        Metric("idle_ns", "GPU idle a step", profiled.get("idle_ns"), "ns", "lower", why),
-        Metric("kernels_per_step", "kernels a step", profiled.get("kernel_count"), "count", "lower", why),
+        Metric("gpu_busy_ns", f"{who} busy a step", busy, "ns", "lower", why),
+        Metric("gpu_busy_ratio", f"{who} busy", ratio, "ratio", "higher", why),
+        Metric(
+            "late_host_ns",
+            f"{who} {'between operators' if who == 'CPU' else 'waits for the host'}",
+            profiled.get("late_host_ns"),
+            "ns",
+            "lower",
+            why,
+        ),
+        Metric("idle_ns", f"{who} idle a step", profiled.get("idle_ns"), "ns", "lower", why),
+        Metric("kernels_per_step", f"{what} a step", profiled.get("kernel_count"), "count", "lower", why),
         Metric(
             "host_launches_per_step",
             "host launches a step",

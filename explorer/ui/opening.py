@@ -59,7 +59,7 @@ def begin(sources: Sequence[Source]) -> list[str]:
         try:
             openings.append(Opening(source, rough_event_count(source.trace_path), _reading(source)))
         except ExplorerError as problem:
-            problems.append(f"{source.title}: {problem}")
+            problems.append(_said_of(source, problem))
     if openings:
         ranks = ranks_among([opening.source for opening in openings])
         st.session_state["arrival"] = Arrival(tuple(openings), ranks)
@@ -162,5 +162,12 @@ def _why(opening: Opening) -> str:
     try:
         opening.task.result()
     except ExplorerError as problem:
-        return f"{opening.source.title}: {problem}"
+        return _said_of(opening.source, problem)
     return ""
+
+
+def _said_of(source: Source, problem: ExplorerError) -> str:
+    """The problem under the name that the person gave; on the disk an upload has one of ours."""
+    said = str(problem)
+    ours = source.trace_path.name
+    return said.replace(ours, source.title) if ours in said else f"{source.title}: {said}"

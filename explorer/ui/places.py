@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import tempfile
@@ -13,6 +15,9 @@ import streamlit as st
 
 TRACES_VARIABLE = "EXPLORER_TRACES"
 """Environment variable naming a folder with `samples/` and `runs/`, for when they lie outside the checkout."""
+
+_UPLOADS_PREFIX = "kernel-explorer-uploads-"
+_NEW_S = 60
 
 
 def traces_folder() -> Path:
@@ -33,8 +38,28 @@ def runs_folder() -> Path:
 
 @st.cache_resource(show_spinner=False, on_release=lambda folder: shutil.rmtree(folder, ignore_errors=True))
 def uploads_folder() -> Path:
-    """The server's folder for what people upload; gone when the server ends or its caches are cleared."""
-    return Path(tempfile.mkdtemp(prefix="kernel-explorer-uploads-"))
+    """The server's folder for what people upload; gone when the server ends or its caches are cleared.
+
+    A killed server cannot clear up: the next one removes what nobody holds a lock on any more.
+    """
+    remove_left_behind(_UPLOADS_PREFIX)
+    folder = Path(tempfile.mkdtemp(prefix=_UPLOADS_PREFIX))
+    fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_SH)  # open, and so locked, as long as this process lives
+    return folder
+
+
+def remove_left_behind(prefix: str) -> None:
+    """Removes temporary folders of that name whose process has ended; a new one gets the time to lock its own."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        with contextlib.suppress(OSError):  # somebody else's folder, held, or just removed
+            if time.time() - folder.stat().st_mtime < _NEW_S:
+                continue
+            held = os.open(folder, os.O_RDONLY)
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(held)
 
 
 def new_run_folder(letter: str) -> Path:

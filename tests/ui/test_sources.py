@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from explorer.launch import Launcher
 from explorer.settings import RunSettings
 from explorer.ui import sources
 from explorer.ui.archive import pack
+from explorer.ui.places import remove_left_behind
 from explorer.ui.sources import add_upload, all_sources, default_pair, delete_run, find_source
 from tests.ui.drawn import trace_events, write_recording
 
@@ -118,6 +121,23 @@ def test_a_run_that_goes_on_is_ended_before_it_is_deleted(
     delete_run(source)
     assert launcher.status(run_id).state == "cancelled"
     assert not source.folder.exists()
+
+
+def test_what_a_killed_server_left_behind_is_removed_and_what_is_held_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    left, held, new = (tmp_path / f"uploads-{name}" for name in ("left", "held", "new"))
+    for folder in (left, held, new):
+        folder.mkdir()
+        (folder / "trace.json").touch()
+    for folder in (left, held):
+        os.utime(folder, (1, 1))
+    holder = os.open(held, os.O_RDONLY)
+    fcntl.flock(holder, fcntl.LOCK_SH)
+    remove_left_behind("uploads-")
+    os.close(holder)
+    assert [folder.exists() for folder in (left, held, new)] == [False, True, True]
 
 
 def test_runs_of_one_title_say_when_they_were_measured(pair: Path) -> None:
