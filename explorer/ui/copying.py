@@ -23,7 +23,7 @@ export default function (component) {
       field.remove();
     }
     word.textContent = "Copied";
-    setTimeout(() => { word.textContent = label; }, 1500);
+    setTimeout(() => { word.textContent = label; }, 3000);
   };
 }
 """

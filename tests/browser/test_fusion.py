@@ -69,10 +69,11 @@ def test_a_kernels_code_is_copied(fusion_server: str, narrow_page: Page) -> None
     page.goto(f"{fusion_server}/fusion")
     settled(page)
     page.get_by_role("button", name="Copy code").click(timeout=60_000)
-    expect(page.get_by_role("button", name="Copied")).to_be_visible()
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied.startswith("# Topologically Sorted Source Nodes")
-    assert "@triton.jit" in copied
+    # Not by the button's "Copied": it stands for a moment only, which a busy machine may miss.
+    page.wait_for_function(
+        "async () => (await navigator.clipboard.readText()).startsWith('# Topologically Sorted Source Nodes')"
+    )
+    assert "@triton.jit" in page.evaluate("navigator.clipboard.readText()")
 
 
 def test_an_expression_leads_from_its_line_to_its_kernel(fusion_server: str, narrow_page: Page) -> None:
