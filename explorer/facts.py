@@ -107,6 +107,7 @@ class Facts:
     """Everything the engine measured; what a run did not reach is None.
 
     `state` is what the engine itself last wrote: a folder whose engine was killed still says "running".
+    `peak_memory_bytes` is the most that was allocated after the first call: what compiling took is no step's.
     `attention_chosen` is what PyTorch chose for the step's call when it was built, `attention_kernels` the names of the
     attention kernels that really ran: request, choice and reality side by side.
     """

@@ -157,7 +157,8 @@ def _own_expression(name: str, settings: GallerySettings) -> Expression:
         out: object = function(*inputs)
     except Exception as problem:
         frames = traceback.extract_tb(problem.__traceback__)
-        place = [frame for frame in frames if frame.filename == function.__code__.co_filename][-1]
+        own = [frame for frame in frames if frame.filename == function.__code__.co_filename]
+        place = [*frames, *own][-1]  # the call itself, where it never got inside
         where = f"{Path(place.filename).name}:{place.lineno}"
         sizes = " × ".join(map(str, (settings.row_count, settings.hidden_size)))
         raise SettingsError(

@@ -165,7 +165,8 @@ class Launcher:
                 self._run_worker(job, Path(scratch), turn_file)
         except OSError as problem:
             with self._changed:
-                self._end(job, End(exit_code=None, message=f"The worker could not be started: {problem}."))
+                if job.state not in ENDED:
+                    self._end(job, End(exit_code=None, message=f"The worker could not be started: {problem}."))
         finally:
             with self._changed:
                 self._busy.discard(device)

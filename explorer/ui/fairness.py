@@ -16,10 +16,14 @@ def fairness_of(a: Source, b: Source) -> Comparability:
 def draw_differences(fairness: Comparability) -> None:
     """A box with what differs; loud where it is more than settings under study."""
     changes = [
-        f"{label_of(one.key, one.label)} {option_text(one.key, one.a)} → {option_text(one.key, one.b)}"
+        f"{label_of(one.key, one.label)} {_option(one.key, one.a)} → {_option(one.key, one.b)}"
         for one in fairness.differences
     ]
     pieces.box(fairness.verdict, [" · ".join(changes)], loud=not fairness.is_fair)
+
+
+def _option(key: str, value: str) -> str:
+    return "none" if value == "None" else option_text(key, value)
 
 
 def draw_unfair(fairness: Comparability) -> None:

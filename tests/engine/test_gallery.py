@@ -99,6 +99,10 @@ def test_own_function_gets_one_tensor_an_argument(tmp_path: Path, monkeypatch: p
         ("return x.sum(3)", r"my_broken:f raised IndexError at my_broken.py:2 for tensors of 64 × 256"),
         ("return (x, x)", r"my_broken:f returned tuple; name a function that returns one tensor"),
         ("return nonsense(x)", r"raised NameError at my_broken.py:2"),
+        (
+            "return x\n\ndef g(x, *, scale):\n    return x\n\nf = g",
+            r"my_broken:f raised TypeError .* argument: 'scale'",
+        ),
     ],
 )
 def test_own_function_that_fails_is_said_to_be_at_fault(
