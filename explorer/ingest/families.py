@@ -73,6 +73,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("elementwise", r"::(?:add|mul|sub|div)"),
 )
 
+# Views and allocations are of no family: they take the host's time and move nothing.
 _OPERATOR_RULES: tuple[tuple[str, str], ...] = (
     ("communication", r"^c10d::|^nccl:|^gloo:|record_param_comms|all_?reduce|all_?gather"),
     ("attention", r"attention"),
@@ -85,9 +86,6 @@ _OPERATOR_RULES: tuple[tuple[str, str], ...] = (
     ("embedding_gather", r"embedding|::(?:index|gather|scatter|take)|index_"),
     ("copy_cast", r"::(?:copy_|_to_copy|to|clone|contiguous|cat|stack|_cat|repeat|pad)$"),
     ("copy_cast", r"::(?:constant_pad_nd|fill_|zero_|resize_|masked_fill\w*)$"),
-    ("memory", r"::empty|::zeros|::ones|::full|::new_|::as_strided|::view|::slice|::select|::narrow"),
-    ("memory", r"::transpose|::t$|::permute|::unsqueeze|::squeeze|::expand|::reshape|_unsafe_view"),
-    ("memory", r"::split|::chunk|::detach|::unbind|::alias"),
     ("elementwise", r"::(?:add|sub|mul|div|pow|rsqrt|sqrt|exp|log|neg|abs|sigmoid|silu|gelu)_?$"),
     ("elementwise", r"::(?:relu|tanh|cos|sin|where|clamp|eq|ne|lt|gt|le|ge|logical\w*|bitwise\w*)_?$"),
     ("elementwise", r"::(?:arange|rsub|reciprocal|sign|floor|ceil|round|isnan|threshold\w*|dropout)_?$"),

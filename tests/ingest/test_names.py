@@ -141,7 +141,7 @@ def test_kernel_names_tell_their_family(family: str, name: str) -> None:
         ("aten::copy_", "copy_cast"),
         ("aten::embedding", "embedding_gather"),
         ("aten::index_copy_", "embedding_gather"),
-        ("aten::view", "memory"),
+        ("aten::view", "other"),
         ("c10d::allreduce_", "communication"),
         ("graph_0_cpp_fused_add_mul_0", "elementwise"),
         ("cpp_fused_mean_pow_1", "norm_reduction"),
