@@ -20,6 +20,8 @@ _MORE_OR_LESS: Mapping[str, tuple[str, str]] = {
     "floor_ratio": ("further from it", "closer to it"),
 }
 _SAME_SHARE = 0.005
+_SAME_FLOOR = 1.1
+"""Times by which two calibrations of one device may differ without a word."""
 _WHOLE_TIMES = 1.95
 
 
@@ -107,5 +109,23 @@ def _graph_words(sides: Sequence[Side]) -> str:
 
 def _limit_words(sides: Sequence[Side]) -> str:
     floors = [side.step.value("floor_ns") for side in sides]
-    known = [text(floor, "ns") for floor in floors if floor is not None]
-    return f"limit {' / '.join(dict.fromkeys(known))}" if known else ""
+    known = [floor for floor in floors if floor is not None]
+    words = f"limit {' / '.join(dict.fromkeys(text(floor, 'ns') for floor in known))}" if known else ""
+    if len(known) == 2 and max(known) > _SAME_FLOOR * min(known) and _same_work(sides):
+        return f"{words}: calibrations differ"
+    return words
+
+
+def _same_work(sides: Sequence[Side]) -> bool:
+    """Whether both sides moved the same bytes on one kind of device: their limits should be the same then."""
+    moved = [
+        (
+            facts.environment.device_name,
+            facts.weight_read_bytes_per_step,
+            facts.kv_read_bytes_per_step,
+            facts.kv_written_bytes_per_step,
+        )
+        for side in sides
+        if (facts := side.source.facts) is not None and facts.environment is not None
+    ]
+    return len(moved) == len(sides) and len(set(moved)) == 1

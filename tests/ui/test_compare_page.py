@@ -44,6 +44,15 @@ def test_every_card_has_its_change_in_words(pair: Path, open_page: OpenPage) -> 
         assert words in page
 
 
+def test_limits_of_the_same_work_on_one_device_that_differ_are_calibrations(pair: Path, open_page: OpenPage) -> None:
+    assert "calibrations differ" not in html_of(open_page())
+    path = pair / "samples" / "graph" / "facts.json"
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    facts["calibration"]["read_bandwidth_bytes_per_s"] /= 3
+    path.write_text(json.dumps(facts), encoding="utf-8")
+    assert "limit 312 µs / 937 µs: calibrations differ" in html_of(open_page())
+
+
 def test_bars_and_timelines_show_the_same_step(pair: Path, open_page: OpenPage) -> None:
     app = open_page()
     (bars,) = figures_of(app)
