@@ -96,7 +96,9 @@ def _draw_saving(run: _Run, sources: Sequence[Source], probe: OpenProbe) -> None
         )
         return
     promise = text(alternative.saving_ns, "ns")
-    if st.button(f"Check with a run: {wanted.attention}, {promise} expected", key=f"attention_check_{run.letter}"):
+    if st.button(
+        f"Check with a run: {wanted.attention}, {promise} a step to be saved", key=f"attention_check_{run.letter}"
+    ):
         load_settings("a", run.settings)
         load_settings("b", wanted)
         st.switch_page("screens/run.py")

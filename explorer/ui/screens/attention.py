@@ -92,7 +92,10 @@ def _draw_picker(sources: Sequence[ExperimentSource]) -> OpenProbe | None:
     outlined = "The outlined backend is the one PyTorch picks by itself; hatched ones refuse, with the first reason"
     repeats = probe.results.calls[0].cells[0].repeat_count if probe.results.calls else None
     timed = f"Device time, median of {repeats}." if repeats else "Device time, median of the repeats."
-    pieces.finding(headline(probe.results), f"{probe.machine}. {outlined}; a star marks a slower choice. {timed}")
+    pieces.finding(
+        headline(probe.results),
+        f"{probe.machine}. {outlined}; a star marks a choice slower than another of its own backends. {timed}",
+    )
     if source.state != "finished":
         failure = probe.facts.failure.message if probe.facts.failure else "The probe has not finished."
         pieces.box("This probe is incomplete", [failure, "What it found before is shown."], loud=True)
