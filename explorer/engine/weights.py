@@ -187,6 +187,8 @@ def _full_name(name: str) -> str:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(f"{path} is missing; choose a Hugging Face model folder.") from None
     except OSError as problem:
         raise SettingsError(f"{path}: {problem.strerror}. Choose a Hugging Face model folder.") from None
     except ValueError as problem:

@@ -40,4 +40,4 @@ def test_explorer_error_is_told_as_it_is() -> None:
 def test_anything_else_is_a_crash_with_its_first_line() -> None:
     failure = failure_of(ValueError("wrong\nmany lines"), "steady")
     assert failure.kind == "crash"
-    assert failure.message == "ValueError during steady: wrong The traceback is in worker.log."
+    assert failure.message == "ValueError during steady: wrong. The traceback is in worker.log."

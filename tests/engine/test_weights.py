@@ -76,6 +76,12 @@ def test_folder_without_config_is_refused(tmp_path: Path) -> None:
         load(tmp_path)
 
 
+def test_a_file_where_a_folder_belongs_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "model").touch()
+    with pytest.raises(SettingsError, match=r"Not a directory\. Choose a Hugging Face model folder"):
+        FolderWeights(tmp_path / "model", torch.float32, torch.device("cpu"))
+
+
 def test_folder_without_weights_is_refused(save_hugging_face_model: SaveModel) -> None:
     _, folder = save_hugging_face_model()
     (folder / "model.safetensors").unlink()
