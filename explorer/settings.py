@@ -104,8 +104,7 @@ class RunSettings:
     @property
     def title(self) -> str:
         """A short name such as `qwen3-0.6b · batch 1 · compile + CUDA graph`, what differs most coming last."""
-        model = self.model if self.weights_folder is None else PurePath(self.weights_folder).name
-        parts = [model, f"batch {self.batch_size}"]
+        parts = [model_name(self.model, self.weights_folder), f"batch {self.batch_size}"]
         if self.phase == "prefill":
             parts.append(f"prefill {self.context_tokens}")
         parts.append(MODE_LABELS[self.mode])
@@ -214,6 +213,11 @@ def refuse_unknown(kind: type[DataclassInstance], fields: Mapping[str, Any], wha
     unknown = sorted(set(fields) - known)
     if unknown:
         raise SettingsError(f"Unknown {what} {', '.join(unknown)}. Known are: {', '.join(sorted(known))}.")
+
+
+def model_name(model: str, weights_folder: str | None) -> str:
+    """What a person calls the model: the preset, or the folder that its weights come from."""
+    return model if weights_folder is None else PurePath(weights_folder).name
 
 
 def default_cache_tokens(context_tokens: int) -> int:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 from explorer.errors import RecordingError, SettingsError
 from explorer.graph_modes import GRAPH_MODES, PAIRS, GraphKind, GraphMode
 from explorer.model_shapes import Dtype
-from explorer.settings import AttentionBackend, Device, RunSettings, refuse_unknown
+from explorer.settings import AttentionBackend, Device, RunSettings, model_name, refuse_unknown
 
 LARGEST_SWEPT_SIZE = 4000
 MOST_SIZES = 512
@@ -95,7 +94,7 @@ class SweepSettings:
     @property
     def title(self) -> str:
         """A short name such as `qwen3-0.6b · sweep of 35 sizes to 256`."""
-        model = self.model if self.weights_folder is None else PurePath(self.weights_folder).name
+        model = model_name(self.model, self.weights_folder)
         return f"{model} · sweep of {len(self.sizes)} sizes to {max(self.sizes, default=0)}"
 
     def run_settings(self) -> RunSettings:

@@ -94,3 +94,8 @@ def _scaled(value: Number, scales: Sequence[tuple[float, str]], suffix: str) -> 
             return f"{significant(value / size)} {prefix}{suffix}".rstrip()
     size, prefix = scales[-1]
     return f"{significant(value / size)} {prefix}{suffix}".rstrip()
+
+
+def listed(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`; empty for none."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

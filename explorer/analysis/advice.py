@@ -17,7 +17,7 @@ from explorer.analysis.buckets import BucketList, buckets_report
 from explorer.analysis.sweep import SweepCosts
 from explorer.analysis.traffic import Traffic
 from explorer.report import Column, Metric, Report, ReportTable
-from explorer.units import Number, Unit, text
+from explorer.units import Number, Unit, listed, text
 
 QUESTION = "How many sizes are worth having?"
 
@@ -140,7 +140,7 @@ def detail(advised: AdvisedLists, lists: Sequence[BucketList], step_ns: Number |
     ]
     step = f"a step of {text(step_ns, 'ns')}" if advised.unit == "ns" else "a step"
     verb = "spends" if advised.unit == "ns" else "pads"
-    first = f"For this traffic {step} {verb} {_listed(spent)}; " if spent else "For this traffic "
+    first = f"For this traffic {step} {verb} {listed(spent)}; " if spent else "For this traffic "
     chosen_sizes = "1 size chosen for it needs" if count == 1 else f"{count:,} sizes chosen for it need"
     return f"{first}{chosen_sizes} {_amount(advised, advised.waste(count))}."
 
@@ -158,7 +158,3 @@ def _sizes(count: int) -> str:
 
 def _amount(advised: AdvisedLists, waste: float) -> str:
     return text(waste, "ns") if advised.unit == "ns" else f"{text(waste, 'count')} rows"
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -9,7 +9,7 @@ from explorer.analysis.windows import WindowKind
 from explorer.facts import Facts
 from explorer.report import Delta, Metric, Report
 from explorer.settings import RunSettings
-from explorer.units import Number, significant, text
+from explorer.units import Number, listed, significant, text
 
 _STUDIED = frozenset({"mode", "attention", "joined_projections", "compile_scope", "autotune"})
 """Settings that this product is for: they may differ without making two runs incomparable."""
@@ -99,19 +99,14 @@ def comparable(a: tuple[RunSettings | None, Facts | None], b: tuple[RunSettings 
     unfair = [one.label for one in differences if not one.is_studied]
     studied = [one.label for one in differences if one.is_studied]
     if unfair:
-        verdict = f"Not a fair comparison: {_listed(unfair)} differ{'s' if len(unfair) == 1 else ''} too."
+        verdict = f"Not a fair comparison: {listed(unfair)} differ{'s' if len(unfair) == 1 else ''} too."
     elif len(studied) > 1:
-        verdict = f"Several settings differ at once ({_listed(studied)}); the change is of all of them together."
+        verdict = f"Several settings differ at once ({listed(studied)}); the change is of all of them together."
     elif studied:
         verdict = f"Only the {studied[0]} differs."
     else:
         verdict = "Both sides ran the same settings."
     return Comparability(tuple(differences), verdict)
-
-
-def _listed(words: list[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def _differences(a: RunSettings, facts_a: Facts | None, b: RunSettings, facts_b: Facts | None) -> Iterator[Difference]:

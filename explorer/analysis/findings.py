@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from explorer.analysis.idle import HOST_PARTS
 from explorer.analysis.metrics import PART_LABELS, DeviceFacts, metric_values
 from explorer.analysis.pieces import CPU
-from explorer.units import Number, text
+from explorer.units import Number, listed, text
 
 _WORTH_NAMING_RATIO = 0.05
 _MOST_NAMED = 3
@@ -53,10 +53,5 @@ def idle_sentence(found: dict[str, Number | None], step_count: int, *, a_step: b
         for part, label in _OWN_PARTS
         if (found[f"{part}_ns"] or 0) > _WORTH_NAMING_RATIO * idle
     ]  # fmt: skip
-    parts = "; ".join(filter(None, (_joined(named[:_MOST_NAMED]), _joined(own))))
+    parts = "; ".join(filter(None, (listed(named[:_MOST_NAMED]), listed(own))))
     return f"Of {text(idle / steps, 'ns')} idle{unit}: {parts}." if parts else f"{text(idle / steps, 'ns')} idle{unit}."
-
-
-def _joined(parts: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))

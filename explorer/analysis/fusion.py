@@ -8,15 +8,15 @@ remainder, 0 on one stream.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from explorer.analysis.fusion_folding import FoldedGroup, fold
 from explorer.analysis.fusion_groups import Group, Match, match_groups, named_kernels, proven
-from explorer.analysis.fusion_kernels import Kernel, StepKernels
+from explorer.analysis.fusion_kernels import Kernel, StepKernels, time_of
 from explorer.report import Column, Metric, Report, ReportTable
 from explorer.spans import NO_ROW
 from explorer.units import text
@@ -27,76 +27,9 @@ _NO_BYTES = (
     "Moved bytes of some groups are not recorded: the trace has no shapes, or an operator's shapes do not decide them. "
     "Record with record_shapes=True, or in the gallery, which counts every tensor."
 )
-_SAME_RATIO = 0.02
-"""A change smaller than this of one step's kernel is within what a clock change does; nobody repeated it."""
 _SAME_WORK_RATIO = 0.5
 """Where less of either side's kernel time has a counterpart, the steps' difference says nothing about fusion."""
 _NS_PER_S = 1e9
-
-
-@dataclass(frozen=True)
-class FoldedGroup:
-    """The same group of several layers; `members` are in the order of the step. Times in ns, summed over members."""
-
-    members: tuple[Group, ...]
-
-    @property
-    def first(self) -> Group:
-        return self.members[0]
-
-    @property
-    def place(self) -> str:
-        """`28 layers`, `layer 0`, `outside layers`, or how often it comes where nothing marks layers."""
-        layers = {member.layer for member in self.members} - {None}
-        if len(layers) > 1:
-            return f"{len(layers)} layers"
-        if layers:
-            return f"layer {next(iter(layers))}"
-        return "outside layers" if len(self.members) == 1 else f"{len(self.members)} times"
-
-    def kernels(self, side: str) -> tuple[Kernel, ...]:
-        """All kernels of side `eager` or `compiled`."""
-        return tuple(kernel for member in self.members for kernel in getattr(member, side))
-
-    @property
-    def changes_ns(self) -> list[int]:
-        """The change of kernel time of every member."""
-        return [_time(member.compiled) - _time(member.eager) for member in self.members]
-
-    @property
-    def verdict(self) -> str:
-        """`faster`, `slower`, or `no change measured` where the change is within the spread or too small to tell.
-
-        Unmatched kernels are `not compared`.
-        """
-        if self.first.match == "unmatched":
-            return "not compared"
-        change, before = sum(self.changes_ns), _time(self.kernels("eager"))
-        if abs(change) <= (self.spread_ns or 0) or abs(change) < _SAME_RATIO * before:
-            return "no change measured"
-        return "faster" if change < 0 else "slower"
-
-    @property
-    def spread_ns(self) -> float | None:
-        """The middle half of a member's kernel time, on the side where it is wider, times the members.
-
-        In the unit of the change, which is summed over the members; None where nothing repeats.
-        """
-        if len(self.members) < 2:
-            return None
-        sides = ([_time(getattr(member, side)) for member in self.members] for side in ("eager", "compiled"))
-        return len(self.members) * max(_middle_half(times) for times in sides)
-
-
-def fold(groups: Sequence[Group]) -> list[FoldedGroup]:
-    """Groups of one place of every layer together, in the order in which they first come."""
-    found: dict[tuple[object, ...], list[Group]] = {}
-    seen: dict[tuple[object, ...], int] = {}
-    for group in groups:
-        place = (*group.fold_key, group.layer)
-        turn = seen[place] = seen.get(place, -1) + 1 if group.layer is not None else 0
-        found.setdefault((*group.fold_key, turn), []).append(group)
-    return [FoldedGroup(tuple(members)) for members in found.values()]
 
 
 @dataclass(frozen=True)
@@ -189,8 +122,8 @@ def _ledger_row(
         "match": MATCH_LABELS[one.first.match],
         "kernels_a_count": len(before),
         "kernels_b_count": len(after),
-        "time_a_ns": _time(before),
-        "time_b_ns": _time(after),
+        "time_a_ns": time_of(before),
+        "time_b_ns": time_of(after),
         "time_change_ns": sum(one.changes_ns),
         "spread_ns": one.spread_ns,
         "gap_change_ns": _gap(after) - _gap(before),
@@ -198,8 +131,8 @@ def _ledger_row(
         "bytes_a": bytes_a,
         "bytes_b": bytes_b,
         "floor_ns": floor,
-        "bandwidth_a_ratio": _share(_floor_ns(bytes_a, ceiling_bytes_per_s), _time(before)),
-        "bandwidth_b_ratio": _share(_floor_ns(bytes_b, ceiling_bytes_per_s), _time(after)),
+        "bandwidth_a_ratio": _share(_floor_ns(bytes_a, ceiling_bytes_per_s), time_of(before)),
+        "bandwidth_b_ratio": _share(_floor_ns(bytes_b, ceiling_bytes_per_s), time_of(after)),
         "verdict": one.verdict,
     }
 
@@ -231,8 +164,8 @@ def _groups_table(groups: Sequence[Group]) -> ReportTable:
             MATCH_LABELS[group.match],
             ", ".join(kernel.word for kernel in group.eager),
             ", ".join(kernel.name for kernel in group.compiled),
-            _time(group.eager),
-            _time(group.compiled),
+            time_of(group.eager),
+            time_of(group.compiled),
             _gap(group.eager),
             _gap(group.compiled),
         )
@@ -244,11 +177,11 @@ def _groups_table(groups: Sequence[Group]) -> ReportTable:
 
 def _metrics(groups: Sequence[Group], eager: StepKernels, compiled: StepKernels) -> tuple[Metric, ...]:
     step_change = compiled.span_ns - eager.span_ns
-    groups_change = sum(_time(group.compiled) - _time(group.eager) for group in groups)
+    groups_change = sum(time_of(group.compiled) - time_of(group.eager) for group in groups)
     gaps_change = sum(_gap(group.compiled) - _gap(group.eager) for group in groups)
     matched = [group for group in groups if group.match != "unmatched"]
-    share_a = _share_of(sum(_time(named_kernels(group)) for group in matched), eager)
-    share_b = _share_of(sum(_time(group.compiled) for group in matched), compiled)
+    share_a = _share_of(sum(time_of(named_kernels(group)) for group in matched), eager)
+    share_b = _share_of(sum(time_of(group.compiled) for group in matched), compiled)
     launches = [_launch_count(side.kernels) for side in (eager, compiled)]
     return (
         Metric("step_a_ns", "step, eager", eager.span_ns, "ns", "lower"),
@@ -287,17 +220,8 @@ def _notes(eager: StepKernels, compiled: StepKernels, ledger: pd.DataFrame) -> t
 
 
 def _share_of(time_ns: int, side: StepKernels) -> float | None:
-    total = _time(side.kernels)
+    total = time_of(side.kernels)
     return time_ns / total if total else None
-
-
-def _time(kernels: Sequence[Kernel]) -> int:
-    return sum(kernel.time_ns for kernel in kernels)
-
-
-def _middle_half(times_ns: Sequence[int]) -> float:
-    low, _, high = statistics.quantiles(times_ns, n=4, method="inclusive")
-    return high - low
 
 
 def _gap(kernels: Sequence[Kernel]) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -232,3 +233,8 @@ def is_compiled_side(trace: Trace, device: str | None = None) -> bool:
     pieces = pieces_of(trace, chosen)
     codes, names = codes_and_words(trace.operators if pieces.is_cpu else trace.work, "name")
     return any(generated_words(names[code]) is not None for code in np.unique(codes[pieces.row]))
+
+
+def time_of(kernels: Sequence[Kernel]) -> int:
+    """Kernel time together, ns."""
+    return sum(kernel.time_ns for kernel in kernels)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
-from explorer.analysis.fusion import FoldedGroup
+from explorer.analysis.fusion_folding import FoldedGroup
 from explorer.analysis.fusion_groups import Group, Match
 from explorer.analysis.fusion_kernels import HeldOperator, Kernel
 from explorer.analysis.fusion_names import is_named, kernel_label

@@ -70,7 +70,7 @@ def _unprofiled(latencies: Sequence[int], facts: Facts | None) -> tuple[Metric, 
         Metric("step_ns", "step, without the profiler", quantile(0.5), "ns", "lower", why),
         Metric("step_p90_ns", "step, 90th percentile", quantile(0.9), "ns", "lower", why),
         Metric("step_p99_ns", "step, 99th percentile", quantile(0.99), "ns", "lower", why),
-        Metric("step_spread_ns", "spread of the repeats (middle half)", _spread(ordered), "ns", "lower", why),
+        Metric("step_spread_ns", "spread of the repeats (middle half)", middle_half(ordered), "ns", "lower", why),
         Metric(
             "profiler_slowdown_ratio", "profiled ÷ unprofiled", slowdown, "times", None, why if slowdown is None else ""
         ),
@@ -85,7 +85,8 @@ def _quantile(ordered: Sequence[int], share: float) -> float:
     return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
-def _spread(ordered: Sequence[int]) -> Number | None:
+def middle_half(ordered: Sequence[int]) -> Number | None:
+    """The spread of sorted repeats: the distance of their quartiles; None where nothing repeats."""
     return _quantile(ordered, 0.75) - _quantile(ordered, 0.25) if len(ordered) > 1 else None
 
 

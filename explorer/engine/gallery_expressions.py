@@ -155,7 +155,7 @@ def _own_expression(name: str, settings: GallerySettings) -> Expression:
     inputs = _own_inputs(function, settings)
     try:
         out: object = function(*inputs)
-    except Exception as problem:
+    except Exception as problem:  # calling runs a person's code, which may raise anything
         frames = traceback.extract_tb(problem.__traceback__)
         own = [frame for frame in frames if frame.filename == function.__code__.co_filename]
         place = [*frames, *own][-1]  # the call itself, where it never got inside

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from explorer.model_shapes import BYTES_OF_DTYPE, MODEL_SHAPES
 from explorer.settings import RunSettings
+from explorer.ui.chips import device_name
 from explorer.ui.sources import Source
 
 _LOGIT_BYTES = 4
@@ -44,9 +45,8 @@ def _name(source: Source | None) -> str:
     """What ran and on what: another batch, context or GPU takes another time."""
     if source is None or source.settings is None:
         return ""
-    device = source.facts.environment.device_name if source.facts and source.facts.environment else ""
-    words = f"batch {source.settings.batch_size:,}, context {source.settings.context_tokens:,}"
-    return f"{words} on {device}" if device else words
+    settings = source.settings
+    return f"batch {settings.batch_size:,}, context {settings.context_tokens:,} on {device_name(source)}"
 
 
 def _most_similar(settings: RunSettings, sources: Iterable[Source]) -> Source | None:

@@ -7,8 +7,8 @@ from typing import Literal
 
 import streamlit as st
 
-from explorer.analysis.fusion import FoldedGroup
 from explorer.analysis.fusion_code import texts_of
+from explorer.analysis.fusion_folding import FoldedGroup
 from explorer.analysis.fusion_kernels import HeldOperator
 from explorer.analysis.fusion_names import kernel_label
 from explorer.generated_code import GeneratedCode, KernelText, kernel_language, kernel_source

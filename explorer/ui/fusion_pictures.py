@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from explorer.analysis.fusion import MATCH_LABELS, FoldedGroup
+from explorer.analysis.fusion import MATCH_LABELS
+from explorer.analysis.fusion_folding import FoldedGroup
 from explorer.analysis.fusion_gallery import GalleryGroup
 from explorer.analysis.fusion_map import COLUMNS, Box, FusionMap, Join, family_of
 from explorer.analysis.fusion_names import operator_word

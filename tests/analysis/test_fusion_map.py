@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from explorer.analysis.fusion import FoldedGroup, fusion
+from explorer.analysis.fusion import fusion
+from explorer.analysis.fusion_folding import FoldedGroup
 from explorer.analysis.fusion_gallery import gallery_groups
 from explorer.analysis.fusion_gallery_map import gallery_map, ran_kernels
 from explorer.analysis.fusion_groups import Group

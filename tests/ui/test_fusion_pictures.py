@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.analysis.fusion import FoldedGroup
+from explorer.analysis.fusion_folding import FoldedGroup
 from explorer.analysis.fusion_groups import Group
 from explorer.analysis.fusion_kernels import Kernel
 from explorer.analysis.fusion_map import model_map

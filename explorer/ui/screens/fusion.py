@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from explorer.analysis.compare import Comparability
-from explorer.analysis.fusion import FoldedGroup, headline
+from explorer.analysis.fusion import headline
+from explorer.analysis.fusion_folding import FoldedGroup
 from explorer.analysis.fusion_map import model_map
 from explorer.charts.fusion import bandwidth_roof
 from explorer.charts.ribbons import ribbons
