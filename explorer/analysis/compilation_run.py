@@ -32,13 +32,15 @@ def run_start_parts(facts: Facts) -> dict[str, int]:
     """The cold start of a run by part, ns; parts that did not take place are left out."""
     cold = facts.cold_start
     first_ns = cold.first_call_ns if cold else None
-    compile_ns = (cold.compile_ns if cold else None) or 0
     stages = cold.compile_stage_ns if cold else {}
+    staged_ns = sum(stages.values())
+    # Older recordings on a busy machine may say less than their stages took.
+    compile_ns = max((cold.compile_ns if cold else None) or 0, staged_ns)
     parts = {
         "build": facts.stage_ns.get("build"),
         "import": cold.compiler_import_ns if cold else None,
         **{stage: time_ns or None for stage, time_ns in stages.items()},
-        "compile_rest" if stages else "compile": max(0, compile_ns - sum(stages.values())) or None,
+        "compile_rest" if stages else "compile": compile_ns - staged_ns or None,
         "first_call": None if first_ns is None else first_ns - compile_ns,
         "capture": cold.capture_ns if cold else None,
         "warm_up": facts.stage_ns.get("warm_up"),

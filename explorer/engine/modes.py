@@ -5,7 +5,8 @@ start, and each part of it is timed apart:
 
     compiler_import_ns  loading the compiler, where the mode compiles
     first_call_ns       the first call, from an idle device to logits; with compilation where the mode compiles
-    compile_ns          the part of the first call that its repetition does not need
+    compile_ns          the part of the first call that its repetition does not need, or what the compiler says it
+                        took, if that is longer: a repetition is late too on a busy machine
     compile_stage_ns    of that, what Dynamo's metrics tell apart; the rest is guards, code loading and first launches
     capture_ns          recording the graph, after the first call; PyTorch's graph trees do it on the second call
     graph_memory_bytes  what free device memory lost by capturing: the graph's pool and the executable graph
@@ -40,10 +41,10 @@ def prepare(workload: Workload) -> tuple[Step, ColdStart]:
     pieces = _piecewise_step(workload) if mode in PIECEWISE_MODES else None
     step = pieces.captured if pieces else _uncaptured_step(workload)
     calls_ns = [_call_ns(step, workload)]
+    stage_ns = stage_sums() if mode in COMPILED_MODES else {}
     if workload.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(workload.device)  # what compiling and autotuning took is no step's
     calls_ns += [_call_ns(step, workload) for _ in range(2 if mode in COMPILED_MODES else 0)]
-    compile_ns = max(0, calls_ns[0] - calls_ns[-1]) if mode in COMPILED_MODES else None
     capture_ns = max(0, calls_ns[1] - calls_ns[2]) if mode == "reduce_overhead" else None
     graph_memory_bytes = None
     if pieces:
@@ -55,9 +56,9 @@ def prepare(workload: Workload) -> tuple[Step, ColdStart]:
         step, capture_ns, graph_memory_bytes = graph, graph.cost.capture_ns, graph.cost.total_bytes
     cold_start = ColdStart(
         first_call_ns=calls_ns[0],
-        compile_ns=compile_ns,
+        compile_ns=max(calls_ns[0] - calls_ns[-1], sum(stage_ns.values())) if mode in COMPILED_MODES else None,
         compiler_import_ns=compiler_import_ns,
-        compile_stage_ns={} if compiler_import_ns is None else stage_sums(),
+        compile_stage_ns=stage_ns,
         capture_ns=capture_ns,
         graph_memory_bytes=graph_memory_bytes,
     )

@@ -145,6 +145,12 @@ def test_the_stages_of_a_compiled_run_add_up_to_its_start() -> None:
         "first_call": 5,
     }
     assert first_answer_ns(facts) == sum(parts.values())
+    late = dataclasses.replace(facts, cold_start=dataclasses.replace(cold, compile_ns=60))
+    assert run_start_parts(late) == {
+        **{part: parts[part] for part in parts if part != "compile_rest"},
+        "first_call": 15,
+    }
+    assert first_answer_ns(late) == sum(run_start_parts(late).values())
     assert set(parts) <= set(RUN_START_LABELS)
     assert set(RUN_START_LABELS.values()) <= set(PART_COLOURS)
     assert set(START_LABELS.values()) <= set(PART_COLOURS)

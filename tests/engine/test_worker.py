@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -58,7 +59,8 @@ def test_profile_counts_the_same_operators_in_every_step(eager_run: EngineRun) -
     assert profile is not None
     assert len(profile.kernel_counts) == len(profile.step_latencies_ns) == 2
     assert profile.kernel_counts[0] == profile.kernel_counts[1] > 300
-    assert profile.slowdown_ratio > 1
+    steady_latencies_ns = eager_run[0].facts().steady_latencies_ns
+    assert profile.slowdown_ratio == median(profile.step_latencies_ns) / median(steady_latencies_ns)
     assert profile.note == ""
 
 
@@ -135,12 +137,12 @@ def test_compiled_run_is_correct_and_shows_its_fused_kernels(run_engine: RunEngi
     facts = recording.facts()
     assert exit_code == 0, facts.failure
     assert facts.cold_start is not None
+    assert facts.cold_start.first_call_ns is not None
     assert facts.cold_start.compile_ns is not None
-    assert facts.cold_start.compile_ns > 10 * facts.steady_latencies_ns[0]
     stages = facts.cold_start.compile_stage_ns
     assert set(stages) == set(STAGES)
     assert stages["dynamo"] > 0
-    assert 0 < sum(stages.values()) <= facts.cold_start.compile_ns
+    assert 0 < sum(stages.values()) <= facts.cold_start.compile_ns <= facts.cold_start.first_call_ns
     assert facts.cold_start.compiler_import_ns is not None
     assert facts.correctness is not None
     assert facts.correctness.passed
