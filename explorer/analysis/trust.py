@@ -176,16 +176,23 @@ def _holds_launch(trace: Trace) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 
 
 def _is_captured(trace: Trace) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Calls between the begin and the end of a graph's capture on their thread: they record and submit nothing."""
+    """Calls while a thread of their process captures a graph: what such a call did not submit, it recorded.
+
+    The thread that captures is not the only one that records: a backward pass has threads of its own.
+    """
     codes, words = codes_and_words(trace.calls, "name")
-    edge_of_word = np.array([_capture_edge(word) for word in words], np.int8)
+    edges = np.array([_capture_edge(word) for word in words], np.int8)[codes]
     captured = np.zeros(len(trace.calls), bool)
-    if not edge_of_word.any():
+    if not edges.any():
         return captured
+    process, _ = codes_and_words(trace.calls, "process")
+    start = values(trace.calls, "start_ns")
     for rows in threads_of(trace, "calls").values():
-        edge = edge_of_word[codes[rows]]
-        last = np.maximum.accumulate(np.where(edge != 0, np.arange(len(rows)), 0))  # of the edges so far
-        captured[rows] = edge[last] == 1
+        turns = rows[edges[rows] != 0]
+        if len(turns):
+            mates = np.flatnonzero(process == process[turns[0]])
+            last = np.searchsorted(start[turns], start[mates], side="right") - 1
+            captured[mates] |= (last >= 0) & (edges[turns[last]] == 1)
     return captured
 
 

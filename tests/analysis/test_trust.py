@@ -49,25 +49,27 @@ def test_work_of_another_rank_under_the_same_number_is_not_that_of_a_launch() ->
 
 
 def test_launches_that_a_graph_captures_are_not_lost() -> None:
-    """Launches before and after the capture, and another thread's, submit work."""
+    """Those of any thread of the process, as long as the capture lasts; 5, 36 and 50 are outside."""
     calls = (
-        ("cudaLaunchKernel", 0, 1),
-        ("cudaStreamBeginCapture", 10, 1),
-        ("cudaLaunchKernel", 20, 1),
-        ("cudaMemcpyAsync", 30, 1),
-        ("cudaLaunchKernel", 35, 2),
-        ("cudaStreamEndCapture", 40, 1),
-        ("cudaLaunchKernel", 50, 1),
+        ("cudaLaunchKernel", 0, 1, 1),
+        ("cudaLaunchKernel", 5, 1, 2),
+        ("cudaStreamBeginCapture", 10, 1, 1),
+        ("cudaLaunchKernel", 20, 1, 1),
+        ("cudaMemcpyAsync", 30, 1, 1),
+        ("cudaLaunchKernel", 35, 1, 2),
+        ("cudaLaunchKernel", 36, 2, 3),
+        ("cudaStreamEndCapture", 40, 1, 1),
+        ("cudaLaunchKernel", 50, 1, 2),
     )
-    place = {"ph": "X", "cat": "cuda_runtime", "pid": 1, "dur": 1}
+    place = {"ph": "X", "cat": "cuda_runtime", "dur": 1}
     events = [
-        {**place, "name": name, "ts": start, "tid": thread, "args": {"correlation": number}}
-        for number, (name, start, thread) in enumerate(calls, start=1)
+        {**place, "name": name, "ts": start, "pid": process, "tid": thread, "args": {"correlation": number}}
+        for number, (name, start, process, thread) in enumerate(calls, start=1)
     ]
     kernel = {"device": 0, "stream": 7, "correlation": 1}
     events.append({**place, "cat": "kernel", "name": "k", "ts": 60, "pid": 0, "tid": 7, "args": kernel})
 
-    assert trust_report(trace_of_events(events)).value("lost_work_count") == 2
+    assert trust_report(trace_of_events(events)).value("lost_work_count") == 3
 
 
 def test_prefetch_has_no_work_that_could_be_lost() -> None:
