@@ -195,6 +195,15 @@ class Recording:
         said = end.message if end and end.message else "The worker process disappeared."
         return Failure(stage=stage, kind="crash", message=f"{said} It was at stage {stage}; worker.log has its output.")
 
+    def why_no_trace(self) -> str:
+        """Why a recording without a trace has none, in a sentence or two."""
+        failure = self.failure()
+        if failure is not None:
+            return f"This run stopped at {failure.stage} and has no trace: {failure.message}"
+        if self.state() == "running":
+            return "This run is still going on; its trace is written at the end."
+        return f"This run finished, but its {self.trace_path.name} is gone. Run it again."
+
 
 def open_recording(folder: Path) -> Recording:
     """The recording in `folder`; raises RecordingError when it is none."""

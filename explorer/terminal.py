@@ -67,12 +67,8 @@ def open_path(path: Path) -> Opened:
     experiment = recording.experiment_settings().experiment
     if experiment != RunSettings.experiment:
         raise RecordingError(f"{path} is a recording of another experiment: {_READ_BY[experiment].format(path=path)}.")
-    failure = recording.failure()
     if not recording.trace_path.exists():
-        raise TraceError(
-            f"{path} has no trace: "
-            + (failure.message if failure else "its run has not reached the profile stage yet.")
-        )
+        raise TraceError(f"{path}: {recording.why_no_trace()}")
     trace = open_trace(recording.trace_path, _on_progress())
     return Opened(path, recording.trace_path, trace, recording.settings(), recording.facts())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from pathlib import Path
 
@@ -98,6 +99,24 @@ def test_failure_of_a_killed_worker_names_the_stage(recording: Recording) -> Non
     assert failure is not None
     assert failure.stage == "steady"
     assert "SIGKILL" in failure.message
+
+
+@pytest.mark.parametrize(
+    ("facts", "end", "said"),
+    [
+        ({"state": "running", "process_id": os.getpid()}, None, "still going on"),
+        ({"state": "running", "stage": "steady"}, {"exit_code": -9, "message": "Killed."}, "stopped at steady.*Killed"),
+        ({"state": "finished"}, {"exit_code": 0}, "its trace.json.gz is gone"),
+    ],
+    ids=["running", "failed", "finished"],
+)
+def test_a_missing_trace_has_its_reason(
+    recording: Recording, facts: dict[str, object], end: dict[str, object] | None, said: str
+) -> None:
+    write_json(recording.folder / FACTS_FILE, {"format_version": 1, **facts})
+    if end is not None:
+        write_json(recording.folder / END_FILE, end)
+    assert re.search(said, recording.why_no_trace())
 
 
 def test_the_engine_s_own_word_wins(recording: Recording) -> None:
