@@ -22,19 +22,25 @@ from explorer.units import Number
 QUESTION = "How long is a step, and where is the limit?"
 _NO_FACTS = "An uploaded trace has no recording beside it; only `explorer run` measures this."
 _NS_PER_S = 1e9
+_CALM_SLOWDOWN_RATIO = 0.9
+"""A profiler only adds work; steps of a quiet machine differ by less than this."""
 
 
 def step_report(
-    trace: Trace, settings: RunSettings | None = None, facts: Facts | None = None, window: WindowKind | None = None
+    trace: Trace,
+    settings: RunSettings | None = None,
+    facts: Facts | None = None,
+    window: WindowKind | None = None,
+    device: str | None = None,
 ) -> Report:
     """The cards of one run; whatever is unknown says why. `settings` and `facts` are None for an uploaded trace.
 
-    Counts and times a step are means over the profiled steps of the first device; `window` defaults to the steps where
-    there are any, and the whole trace counts as one. The floor is (weights + KV read + KV written) / measured read
-    bandwidth, for prefill at least FLOPs / measured matrix rate.
+    Counts and times a step are means over the profiled steps of `device`, by default the first; `window` defaults to
+    the steps where there are any, and the whole trace counts as one. The floor is (weights + KV read + KV written) /
+    measured read bandwidth, for prefill at least FLOPs / measured matrix rate.
     """
     devices = devices_of(trace)
-    shown = device_facts(trace, devices[0], window or default_window(trace)) if devices else None
+    shown = device_facts(trace, device or devices[0], window or default_window(trace)) if devices else None
     profiled = _profiled(shown) if shown else {}
     latencies = facts.steady_latencies_ns if facts else []
     step_ns = statistics.median(latencies) if latencies else None
@@ -45,16 +51,29 @@ def step_report(
         _fact("peak_memory_bytes", "peak memory", "bytes", facts.peak_memory_bytes if facts else None, facts),
     )
     notes = tuple(facts.notes) if facts else ()
-    if len(devices) > 1:
+    if len(devices) > 1 and device is None:
         notes += (f"Of {len(devices)} devices the first, {devices[0]}, is shown.",)
-    return Report(QUESTION, _window_text(shown, len(devices)), metrics, (), notes)
+    disturbed = _disturbed(facts)
+    return Report(QUESTION, _window_text(shown, devices), metrics, (), (*notes, disturbed) if disturbed else notes)
 
 
-def _window_text(shown: DeviceFacts | None, device_count: int) -> str:
+def _disturbed(facts: Facts | None) -> str:
+    """A warning where the steps without the profiler took clearly longer than those with it, else nothing."""
+    slowdown = facts.profile.slowdown_ratio if facts and facts.profile else 1
+    if slowdown >= _CALM_SLOWDOWN_RATIO:
+        return ""
+    return (
+        f"Steps took {1 / slowdown:.2f} times as long without the profiler as with it: something else kept the machine "
+        "busy meanwhile, so do not trust the step time. Run it again on a quiet machine."
+    )
+
+
+def _window_text(shown: DeviceFacts | None, devices: Sequence[str]) -> str:
     if shown is None:
         return "an empty trace"
     looked_at = "profiled steps" if shown.windows.kind == "steps" else "the whole trace"
-    others = f", the first of {device_count}" if device_count > 1 else ""
+    place = "the first" if devices and shown.device == devices[0] else "one"
+    others = f", {place} of {len(devices)}" if len(devices) > 1 else ""
     return f"{looked_at} of device {shown.device}{others}"
 
 

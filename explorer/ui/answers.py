@@ -19,6 +19,7 @@ from explorer.charts.theme import theme_named
 from explorer.charts.thumbnail import thumbnail
 from explorer.errors import TraceError
 from explorer.ingest import open_trace
+from explorer.recording import Recording
 from explorer.report import Report
 from explorer.trace import Trace
 from explorer.ui.sources import Source
@@ -30,7 +31,7 @@ _REPORT_LIMIT = 48
 def trace_of(source: Source) -> Trace:
     """The source's trace; raises TraceError when it has none or it cannot be read."""
     if not source.trace_path.is_file():
-        raise TraceError(_why_no_trace(source))
+        raise TraceError(source.problem or Recording(source.folder).why_no_trace())
     return _trace(str(source.trace_path), source.stamp)
 
 
@@ -49,9 +50,9 @@ def kernels_of(source: Source, window: WindowKind = "steps") -> Report:
     return _kernels(source.stamp, window, trace_of(source))
 
 
-def step_of(source: Source, window: WindowKind = "steps") -> Report:
+def step_of(source: Source, window: WindowKind = "steps", device: str | None = None) -> Report:
     """How long its step is and where the limit is: see `analysis.step.step_report`."""
-    return _step(source.stamp, window, source, trace_of(source))
+    return _step(source.stamp, window, device, source, trace_of(source))
 
 
 def trust_of(source: Source) -> Report:
@@ -62,15 +63,6 @@ def trust_of(source: Source) -> Report:
 def thumbnail_of(source: Source, theme: str) -> str:
     """An SVG strip of its first step; raises TraceError when there is no trace."""
     return _thumbnail(source.stamp, theme, trace_of(source))
-
-
-def _why_no_trace(source: Source) -> str:
-    if source.state == "running":
-        return "This run is still going on; its trace is written at the end. Follow it on the Run page."
-    failure = source.facts.failure if source.facts else None
-    if failure is not None:
-        return f"This run stopped at {failure.stage} and has no trace: {failure.message} Run it again with less."
-    return f"This run has no {source.trace_path.name}: it stopped before the profile stage. Run it again."
 
 
 @st.cache_resource(show_spinner="Reading the trace", max_entries=_TRACE_LIMIT)
@@ -98,9 +90,9 @@ def _kernels(stamp: str, window: WindowKind, _trace_read: Trace) -> Report:
 
 
 @st.cache_resource(show_spinner=False, max_entries=_REPORT_LIMIT)
-def _step(stamp: str, window: WindowKind, _source: Source, _trace_read: Trace) -> Report:
+def _step(stamp: str, window: WindowKind, device: str | None, _source: Source, _trace_read: Trace) -> Report:
     del stamp
-    return step_report(_trace_read, _source.settings, _source.facts, window)
+    return step_report(_trace_read, _source.settings, _source.facts, window, device)
 
 
 @st.cache_resource(show_spinner=False, max_entries=_REPORT_LIMIT)

@@ -14,7 +14,6 @@ from explorer.charts.gap_parts import IdleParts
 from explorer.charts.gaps import GapsOfSide
 from explorer.charts.step_bar import StepParts
 from explorer.errors import ExplorerError, TraceError
-from explorer.recording import Recording
 from explorer.report import Report
 from explorer.trace import Trace
 from explorer.ui import pieces
@@ -115,18 +114,16 @@ def _check(source: Source) -> None:
     """Raises TraceError where there is nothing to show."""
     if source.problem:
         raise TraceError(source.problem)
-    if source.settings is not None and not source.has_trace:
-        failure = Recording(source.folder).failure()
-        raise TraceError(failure.message if failure else "Its run has not reached the profile stage yet.")
     if not devices_of(trace_of(source)):
         raise TraceError("This trace has neither GPU work nor operators, so there is no step to show.")
 
 
 def _open(letter: str, source: Source, window: WindowKind) -> Side:
     trace = trace_of(source)
-    gaps, kernels, step = gaps_of(source, window), kernels_of(source, window), step_of(source, window)
+    gaps, kernels = gaps_of(source, window), kernels_of(source, window)
     devices = list(gaps.children)
     device = devices[0]
     if len(devices) > 1:
         device = st.selectbox(f"Device of {letter.upper()}", devices, key=f"device_{letter}", width=220)
+    step = step_of(source, window, device)
     return Side(letter.upper(), source, device, trace, gaps.children[device], kernels.children[device], step)

@@ -132,7 +132,31 @@ def test_parts_of_several_devices_are_those_of_the_first() -> None:
 
     assert deltas["device_latency_per_step_ns"] == (30_000, 0)
     assert deltas["launch_call_per_step_ns"] == (10_000, 30_000)
-    assert step_report(two_devices()).window == "profiled steps of device 0, the first of 2"
+
+
+def test_a_step_is_that_of_the_chosen_device() -> None:
+    first, other = step_report(two_devices()), step_report(two_devices(), device="1")
+
+    assert first.window == "profiled steps of device 0, the first of 2"
+    assert other.window == "profiled steps of device 1, one of 2"
+    assert first.notes == ("Of 2 devices the first, 0, is shown.",)
+    assert other.notes == ()
+    for report, device in ((first, "0"), (other, "1")):
+        steps = gap_report(two_devices()).children[device]
+        assert report.value("gpu_busy_ns") == steps.value("busy_ns")
+    assert first.value("gpu_busy_ns") != other.value("gpu_busy_ns")
+
+
+def test_steps_that_took_longer_without_the_profiler_were_disturbed() -> None:
+    def notes(slowdown: float) -> tuple[str, ...]:
+        assert FACTS.profile is not None
+        profile = dataclasses.replace(FACTS.profile, slowdown_ratio=slowdown)
+        return step_report(slow(), SETTINGS, dataclasses.replace(FACTS, profile=profile)).notes
+
+    assert notes(0.95) == notes(1.7)
+    (*same, disturbed) = notes(0.5)
+    assert tuple(same) == notes(1.7)
+    assert "2.00 times as long without the profiler" in disturbed
 
 
 def test_an_empty_trace_has_no_parts_to_compare() -> None:
