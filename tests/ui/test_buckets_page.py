@@ -109,6 +109,14 @@ def test_the_slider_chooses_how_many_sizes_are_copied(swept: Path, open_page: Op
     assert for_sglang == f"--cuda-graph-bs {' '.join(map(str, sizes))}"
 
 
+def test_a_list_that_begins_late_says_what_one_row_runs_as(swept: Path, open_page: OpenPage) -> None:
+    app = open_page("buckets")
+    app.slider(key="buckets_count").set_value(3).run()
+    first = int(copied(app)[1].split()[1])
+    assert first > 1
+    assert f"fewer rows than {first} runs as {first}" in html_of(app)
+
+
 def test_share_instead_of_rows(swept: Path, open_page: OpenPage) -> None:
     app = open_page("buckets")
     rows = figure_of(app, "padding_by_batch")["data"][0]

@@ -115,6 +115,8 @@ def _draw_best(best: BucketList, sweep: OpenedSweep | None) -> None:
     words = " ".join(map(str, best.sizes))
     with st.container(key="best_list"):
         st.markdown(f"**{best.name}:** {words}")
+        if best.sizes[0] > 1:
+            pieces.quiet_line(f"A batch of fewer rows than {best.sizes[0]} runs as {best.sizes[0]}, even one of 1.")
         as_json = json.dumps({"cudagraph_capture_sizes": list(best.sizes)})
         for_vllm, for_sglang, _ = st.columns((1, 1, 4), vertical_alignment="center")
         with for_vllm:
