@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -23,12 +24,16 @@ class Journal:
         self._path = folder / FACTS_FILE
         self._progress = progress
         self._last_count_ns = 0
+        self._writing = threading.RLock()
+        self._is_abandoned = False
         self.facts = Facts(started_unix_s=time.time(), process_id=os.getpid(), settings_title=settings_title)
 
     def update(self, **fields: Any) -> None:
-        """Sets fields of the facts and writes them to disk."""
-        self.facts = dataclasses.replace(self.facts, **fields)
-        write_json(self._path, facts_to_json(self.facts))
+        """Sets fields of the facts and writes them to disk, unless the run has been abandoned."""
+        with self._writing:
+            if not self._is_abandoned:
+                self.facts = dataclasses.replace(self.facts, **fields)
+                write_json(self._path, facts_to_json(self.facts))
 
     @contextmanager
     def stage(self, stage: str) -> Iterator[None]:
@@ -64,10 +69,12 @@ class Journal:
         self._say(Progress(kind="failed", stage=self.facts.stage, text=failure.message))
 
     def abandon(self) -> None:
-        """Nobody waits for the run any more."""
-        stage = self.facts.stage or "start"
-        why = Failure(stage=stage, kind="cancelled", message=f"What started this run ended during {stage}.")
-        self.update(state="cancelled", failure=why)
+        """Nobody waits for the run any more: the last word, from whichever thread."""
+        with self._writing:
+            stage = self.facts.stage or "start"
+            why = Failure(stage=stage, kind="cancelled", message=f"What started this run ended during {stage}.")
+            self.update(state="cancelled", failure=why)
+            self._is_abandoned = True
 
     def _say(self, progress: Progress) -> None:
         with suppress(BrokenPipeError):  # nobody listens any more: `__main__` ends the process
