@@ -60,9 +60,10 @@ export class Search {
       const answers = await Promise.all(
         this.explorer.panes.map((pane) => pane.api.ask("search", { pattern }, this.explorer.closing.signal)),
       );
-      this.apply(pattern, answers);
+      if (pattern === this.field.value.trim()) this.apply(pattern, answers);
     } catch (problem) {
       if (problem.ended || problem.name === "AbortError") return this.explorer.failed(problem);
+      if (pattern !== this.field.value.trim()) return;
       fill(this.answer, element("span", { class: "tl-warning" }, problem.message));
     }
   }
