@@ -78,10 +78,10 @@ def test_never_worse_than_an_engine_s_default_at_the_same_k(seed: int, rule: obj
 
 def test_ten_thousand_batches_up_to_512_take_under_two_seconds() -> None:
     counts = observed(7)
-    start_s = time.perf_counter()
+    start_s = time.process_time()
     advice = best_lists(counts, np.arange(513.0), 64)
     lists = [advice.sizes(count) for count in range(1, 65)]
-    assert time.perf_counter() - start_s < 2
+    assert time.process_time() - start_s < 2
     assert len(lists) == advice.most == 64
 
 

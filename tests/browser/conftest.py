@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect, sync_playwright
@@ -36,7 +37,8 @@ _PROBE = "/_stcore/"
 """Streamlit looks for its server below a page's own path first, and the browser logs that 404 as an error."""
 
 
-expect.set_options(timeout=60_000)  # two busy processors draw a page in seconds, not in one
+_PATIENCE_MS = 90_000  # two busy processors draw a page in seconds, not in one
+expect.set_options(timeout=_PATIENCE_MS)
 
 
 @pytest.fixture(scope="session")
@@ -86,7 +88,10 @@ def served(traces: Path) -> Iterator[str]:
         yield address
     finally:
         process.terminate()
-        process.wait(20)
+        try:
+            process.wait(60)
+        finally:
+            process.kill()
 
 
 @pytest.fixture(scope="session")
@@ -104,6 +109,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., 
                 args=FLAGS,
                 **chosen,  # type: ignore[arg-type]
             )
+            context.set_default_timeout(_PATIENCE_MS)
             opened.append(context)
             return context
 
@@ -136,13 +142,27 @@ def watched(page: Page) -> Iterator[Page]:
     assert errors == []
 
 
-def settled(page: Page, timeout_ms: float = 90_000) -> Page:
+def settled(page: Page) -> Page:
     """The page, once its script has run to the end."""
     page.wait_for_function(
-        "document.querySelector('[data-testid=stApp]')?.getAttribute('data-test-script-state') === 'notRunning'",
-        timeout=timeout_ms,
+        "document.querySelector('[data-testid=stApp]')?.getAttribute('data-test-script-state') === 'notRunning'"
     )
     return page
+
+
+Seen = TypeVar("Seen")
+
+
+def at_rest(page: Page, look: Callable[[], Seen]) -> Seen:
+    """What one sees, once two looks agree: a page is laid out in several steps."""
+    until = time.monotonic() + _PATIENCE_MS / 1000
+    seen = look()
+    while time.monotonic() < until:
+        page.wait_for_timeout(150)
+        before, seen = seen, look()
+        if seen == before:
+            return seen
+    raise AssertionError(f"the page does not come to rest: {seen}")
 
 
 def _free_port() -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import served, settled
+from tests.browser.conftest import at_rest, served, settled
 from tests.drawn_probe import write_probe
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -30,7 +30,8 @@ def test_clicking_a_refused_cell_says_what_would_make_it_possible(probed_server:
     settled(page)
     expect(page.get_by_role("heading", name=re.compile("cuDNN is chosen in 3 of 4 settings"))).to_be_visible()
     expect(page.get_by_role("heading", name=re.compile("^cuDNN 82.0 µs"))).to_be_visible()
-    box = page.locator(".js-plotly-plot .bars .point text", has_text="mask given").bounding_box()
+    refused = page.locator(".js-plotly-plot .bars .point text", has_text="mask given")
+    box = at_rest(page, refused.bounding_box)
     assert box is not None
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     expect(page.get_by_role("heading", name=re.compile("^flash refuses"))).to_be_visible()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.conftest import served, settled, watched
+from tests.browser.conftest import at_rest, served, settled, watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -46,7 +46,8 @@ def narrow_page(browser: Callable[..., BrowserContext]) -> Iterator[Page]:
 
 def _overlaps(page: Page, chart_key: str) -> list[tuple[str, str]]:
     """Pairs of names in one figure that stand on each other."""
-    names = page.locator(f".st-key-{chart_key} {_NAMES}").evaluate_all(_BOXES_OF_NAMES)
+    drawn = page.locator(f".st-key-{chart_key} {_NAMES}")
+    names = at_rest(page, lambda: drawn.evaluate_all(_BOXES_OF_NAMES))
     assert names
     return [
         (one, other)

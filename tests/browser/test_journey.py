@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.conftest import CHECKOUT, served, settled, watched
+from tests.browser.conftest import CHECKOUT, at_rest, served, settled, watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -57,9 +57,9 @@ def test_a_running_job_is_cancelled_at_once(server: str, page: Page) -> None:
     cancel = page.get_by_role("button", name="Cancel")
     expect(cancel).to_have_count(2)
     cancel.last.click()
-    expect(page.get_by_text("B was not measured")).to_be_visible(timeout=5_000)
+    expect(page.get_by_text("B was not measured")).to_be_visible()
     cancel.first.click()
-    expect(page.get_by_text("A was not measured")).to_be_visible(timeout=10_000)
+    expect(page.get_by_text("A was not measured")).to_be_visible()
 
 
 @pytest.mark.parametrize("screen", ["", "run", "gaps", "library", "contents"])
@@ -96,13 +96,13 @@ def test_labels_of_the_bars_do_not_overlap(server: str, page: Page) -> None:
     page.goto(server)
     settled(page)
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    boxes = (
-        page.locator(".js-plotly-plot")
-        .first.locator("text.bartext, .annotation-text")
-        .evaluate_all(
+    labels = page.locator(".js-plotly-plot").first.locator("text.bartext, .annotation-text")
+    boxes = at_rest(
+        page,
+        lambda: labels.evaluate_all(
             "nodes => nodes.map(node => node.getBoundingClientRect()).filter(box => box.width > 0)"
             ".map(box => [box.left, box.right, box.top, box.bottom])"
-        )
+        ),
     )
     assert len(boxes) > 6
     for index, one in enumerate(boxes):

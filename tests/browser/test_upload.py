@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -24,11 +30,36 @@ def hand_in(page: Page, server: str, *paths: Path) -> None:
 
 
 def read_the_slow_way(path: Path) -> None:
-    """Makes the first event an open-ended one, which only the tolerant reader takes: seconds, in which one can look."""
+    """Makes the first event an open-ended one, which only the tolerant reader takes: that needs seconds."""
     with path.open("r+b") as file:
         place = file.read(4096).index(b'"ph": "X"')
         file.seek(place)
         file.write(b'"ph": "B"')
+
+
+@contextmanager
+def reader_held() -> Iterator[None]:
+    """Holds the process that reads an upload in the midst of its work, so that one can look at leisure."""
+    until = time.monotonic() + 60
+    while not (readers := [int(process.name) for process in Path("/proc").glob("[0-9]*") if is_reading(process)]):
+        assert time.monotonic() < until, "nobody reads an upload"
+        time.sleep(0.02)
+    (reader,) = readers
+    os.kill(reader, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(reader, signal.SIGCONT)
+
+
+def is_reading(process: Path) -> bool:
+    """Whether this process is the reader of an upload of this test process's servers, and has come some way."""
+    with suppress(OSError):
+        if f"explorer.ingest.worker\0{tempfile.gettempdir()}".encode() in (process / "cmdline").read_bytes():
+            read_bytes = int((process / "io").read_text().split()[1])
+            return read_bytes > 16 << 20
+    return False
 
 
 def test_a_trace_leads_to_its_report_and_its_timeline(server: str, page: Page, tmp_path: Path) -> None:
@@ -48,11 +79,12 @@ def test_a_large_trace_shows_its_progress_and_can_be_cancelled(server: str, page
     read_the_slow_way(tmp_path / "large.json")
     hand_in(page, server, tmp_path / "large.json")
 
-    expect(page.get_by_text(re.compile(r"about [56]\d\d k events"))).to_be_visible()
-    expect(page.get_by_text(re.compile(r"MiB of .* MiB read"))).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
+    with reader_held():
+        expect(page.get_by_text(re.compile(r"about [56]\d\d k events"))).to_be_visible()
+        expect(page.get_by_text(re.compile(r"MiB of .* MiB read"))).to_be_visible()
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.get_by_test_id("stProgress")).to_have_count(0)
 
-    expect(page.get_by_test_id("stProgress")).to_have_count(0)
     expect(page).to_have_url(re.compile("/library"))
     expect(page.get_by_role("heading", name="runs to compare")).to_be_visible()
     expect(page.get_by_text("large.json")).to_have_count(0)

@@ -22,6 +22,7 @@ def test_compiling_takes_no_less_than_its_stages(
 ) -> None:
     settings = RunSettings(mode="compile", batch_size=1, context_tokens=4, cache_tokens=8)
     calls = iter(calls_ns)
+    monkeypatch.setattr(modes, "compiled_step", lambda workload: workload.model.next_logits)
     monkeypatch.setattr(modes, "host_ns", lambda *_: next(calls))
     monkeypatch.setattr(modes, "stage_sums", lambda: {"dynamo": 20, "inductor": 40})
     cold_start = modes.prepare(build_workload(settings, open_weights(settings)))[1]

@@ -80,12 +80,12 @@ def tensorboard(tmp_path: Path) -> Iterator[str]:
         yield address
     finally:
         os.killpg(server.pid, signal.SIGTERM)
-        server.wait(30)
+        server.wait(60)
 
 
 def ask(url: str) -> Any:
     """What a URL answers, as JSON."""
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return json.load(answer)
 
 

@@ -9,14 +9,13 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.errors import TraceError
-from explorer.ingest import OnProgress, open_trace
-from explorer.trace import Trace
+from explorer.ingest import OnProgress
 from explorer.ui import opening
 from explorer.ui.archive import pack
 from explorer.ui.uploads import OPEN_FROM_VARIABLE, keep_path
@@ -117,20 +116,23 @@ def test_the_same_trace_handed_in_twice_is_opened_once(pair: Path, open_page: Op
 def test_progress_is_shown_in_bytes_and_a_cancelled_reading_leaves_nothing(
     pair: Path, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped = threading.Event()
+    said, stopped = threading.Event(), threading.Event()
 
-    def slow(path: Path, progress: OnProgress, *, is_polite: bool) -> Trace:
+    def endless(_path: Path, progress: OnProgress, *, is_polite: bool) -> NoReturn:
+        assert is_polite
         try:
-            for _ in range(1000):
+            while True:
                 progress(3 << 20, 12 << 20)
+                said.set()
                 time.sleep(0.01)
         finally:
             stopped.set()
-        return open_trace(path, is_polite=is_polite)
 
-    monkeypatch.setattr(opening, "open_trace", slow)
+    monkeypatch.setattr(opening, "open_trace", endless)
     monkeypatch.setattr(opening, "_SHORT_S", 0.1)
     app = hand_in(open_page("library"), ("slow.json", document()))
+    assert said.wait(60)
+    app.run()
     assert "about 20 events" in html_of(app)
     assert app.get("progress")[0].proto.text == "3.00 MiB of 12.0 MiB read"
     assert "2 runs to compare" in html_of(app)
@@ -138,7 +140,7 @@ def test_progress_is_shown_in_bytes_and_a_cancelled_reading_leaves_nothing(
     (cancel,) = (button for button in app.button if str(button.key).startswith("cancel_"))
     cancel.click().run()
 
-    assert stopped.wait(5)
+    assert stopped.wait(60)
     assert not app.get("progress")
     assert "2 runs to compare" in html_of(app)
 

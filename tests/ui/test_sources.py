@@ -119,7 +119,7 @@ def test_a_run_that_goes_on_is_ended_before_it_is_deleted(
     run_id = launcher.submit(RunSettings(device="cpu"), traces / "runs" / "going")
     (source,) = [source for source in all_sources() if source.source_id == f"run:{run_id}"]
     delete_run(source)
-    assert launcher.status(run_id).state == "cancelled"
+    assert launcher.wait(run_id, 60).state == "cancelled"
     assert not source.folder.exists()
 
 
