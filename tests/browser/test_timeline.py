@@ -228,6 +228,21 @@ def test_a_search_counts_marks_and_walks(timeline: Page) -> None:
     timeline.wait_for_function(f"document.querySelector('{ROOT}').timeline.chosen.story.place.start_ns === {first}")
 
 
+def test_a_late_answer_is_not_that_of_a_newer_search(timeline: Page) -> None:
+    held: list[Route] = []
+    older = re.compile(r"/search\?.*pattern=flash")
+    timeline.route(older, lambda route: held.append(route))
+    with timeline.expect_request(older):
+        timeline.get_by_label("Search names").fill("flash")
+    timeline.get_by_label("Search names").fill("nvjet")
+    expect(timeline.locator(".tl-found")).to_contain_text("A 2 · 60.0 µs GPU work")
+    with timeline.expect_response(older):
+        for route in held:
+            route.continue_()
+    timeline.wait_for_timeout(300)
+    expect(timeline.locator(".tl-found")).to_contain_text("A 2 · 60.0 µs GPU work")
+
+
 def test_the_longest_kernel_and_gap_are_a_key_away(timeline: Page) -> None:
     timeline.mouse.move(*at(timeline, "a", 100))
     timeline.keyboard.press("k")
