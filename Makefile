@@ -19,7 +19,7 @@ check: lint
 lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports --no-cache
 
 gpu-test:
@@ -32,7 +32,7 @@ chromium:
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	$(BIN)/pip install --quiet $(PIP_OPTIONS) --constraint constraints.txt --editable ".[dev]"
 	touch $@
 
 clean:
