@@ -31,7 +31,7 @@ _REPORT_LIMIT = 48
 def trace_of(source: Source) -> Trace:
     """The source's trace; raises TraceError when it has none or it cannot be read."""
     if not source.trace_path.is_file():
-        raise TraceError(source.problem or Recording(source.folder).why_no_trace())
+        raise TraceError(source.problem or _why_no_trace(source))
     return _trace(str(source.trace_path), source.stamp)
 
 
@@ -63,6 +63,12 @@ def trust_of(source: Source) -> Report:
 def thumbnail_of(source: Source, theme: str) -> str:
     """An SVG strip of its first step; raises TraceError when there is no trace."""
     return _thumbnail(source.stamp, theme, trace_of(source))
+
+
+def _why_no_trace(source: Source) -> str:
+    if source.settings is None:
+        return f"{source.title} is no longer there. Add it again in the Library."
+    return Recording(source.folder).why_no_trace()
 
 
 @st.cache_resource(show_spinner="Reading the trace", max_entries=_TRACE_LIMIT)

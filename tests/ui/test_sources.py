@@ -15,6 +15,7 @@ from explorer.errors import RecordingError, TraceError
 from explorer.launch import Launcher
 from explorer.settings import RunSettings
 from explorer.ui import sources
+from explorer.ui.answers import trace_of
 from explorer.ui.archive import pack
 from explorer.ui.places import remove_left_behind
 from explorer.ui.sources import add_upload, all_sources, default_pair, delete_run, find_source
@@ -48,6 +49,17 @@ def test_without_that_pair_the_first_runs_with_a_trace_open(traces: Path) -> Non
 @pytest.mark.parametrize("wrong", ["run:../samples/eager", "run:", "upload:../../etc", "upload:" + "a" * 32, ""])
 def test_an_id_that_is_not_listed_finds_nothing(pair: Path, wrong: str) -> None:
     assert find_source(wrong, all_sources()) is None
+
+
+def test_a_source_without_its_trace_says_why(traces: Path) -> None:
+    write_recording(traces / "runs" / "1", RunSettings(), with_trace=False)
+    add_upload("mine.json", TRACE)
+    run, upload = all_sources()
+    upload.trace_path.unlink()
+    with pytest.raises(TraceError, match=r"its trace\.json\.gz is gone"):
+        trace_of(run)
+    with pytest.raises(TraceError, match=r"mine\.json is no longer there\. Add it again"):
+        trace_of(upload)
 
 
 def test_equal_titles_are_told_apart_by_their_folder(traces: Path) -> None:
