@@ -14,6 +14,7 @@ from explorer.ingest.merge import rank_of
 from explorer.ingest.open import OnBytes, open_source
 from explorer.ingest.repair import Notes
 from explorer.ingest.tolerant import read_documents
+from explorer.ingest.unfilled import without_unfilled
 from explorer.ingest.warm import compile_in_background, is_compiled
 from explorer.trace import ReadingNote, Trace, TraceSource
 
@@ -60,7 +61,7 @@ def trace_of_documents(path: Path, found: list[Document], problem: str) -> Trace
             f"{path.name} holds no trace events. A trace is JSON with a traceEvents list, or a list of events; "
             "torch.profiler's export_chrome_trace writes one."
         )
-    documents = with_events or documents[:1]
+    documents = [without_unfilled(document) for document in with_events or documents[:1]]
     source, notes = _trace_source(path, documents), _joined_notes(documents)
     del with_events
     found.clear()

@@ -26,6 +26,8 @@ _TEXTS = {
     "not_a_number": "bare inf, nan or N/A where a number belongs, taken as missing",
     "dropped_event": "events that could not be read at all",
     "no_start": "events without a usable start time",
+    "unfilled": "events that the profiler never filled in (they begin at exactly 0, far before all others), left out "
+    "of every figure",
     "no_duration": "events whose duration is missing or not a number, left out of every figure",
     "negative_duration": "events with a negative duration, left out of every figure",
     "unclosed": "documents whose event list is not closed; every event is whole",
