@@ -37,6 +37,7 @@ _REST_OF_OBJECT = re.compile(rb"(?:" + _FLAT + rb"|" + balanced(4) + rb")*+\}", 
 NEXT_EVENT = re.compile(rb',\s*\{\s*"(?:ph|name|cat|pid|tid|ts)"\s*:')
 """What stands between two events; inside one it is very rare."""
 BETWEEN_EVENTS = re.compile(rb"[\s,]*+")
+_BRACE = re.compile(STRING + rb"|[{}]", re.DOTALL)
 
 
 @dataclass
@@ -141,7 +142,7 @@ def other_keys(head: bytes, tail: bytes, notes: Notes) -> dict[str, Any]:
     for attempt in (text, repaired(text, 0, Notes())):
         try:
             found = json.loads(attempt.decode("utf-8", "backslashreplace"), strict=False, parse_constant=_missing)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         return found if isinstance(found, dict) else {}
     notes.add("unreadable_head", 0)
@@ -158,6 +159,16 @@ def last_event_end(buffer: bytes, begin: int) -> int:
         if NEXT_EVENT.match(buffer, _skip_space(buffer, end + 1)):
             return end + 1
     return begin
+
+
+def object_end(buffer: bytes, begin: int) -> int | None:
+    """Just behind the object that begins there, however deep it is; None when it is not closed."""
+    depth = 0
+    for brace in _BRACE.finditer(buffer, begin):
+        depth += {b"{": 1, b"}": -1}.get(brace.group(), 0)
+        if depth == 0:
+            return brace.end()
+    return None
 
 
 def _skip_space(buffer: bytes, position: int) -> int:

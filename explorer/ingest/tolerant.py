@@ -23,6 +23,7 @@ from explorer.ingest.document import (
     Text,
     balanced,
     last_event_end,
+    object_end,
     other_keys,
 )
 from explorer.ingest.events import PHASED, Event, LooseEvent, Phased, event_of
@@ -92,13 +93,13 @@ class _Reader:
         """The events; None when one of them is broken. One without a phase, or of an odd one, is not."""
         try:
             return self.phased_decoder.decode(piece)
-        except UnicodeDecodeError:
+        except (UnicodeDecodeError, RecursionError):
             return None
         except msgspec.DecodeError:
             pass
         try:
             return self.batch_decoder.decode(piece)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
 
     def _read_one(self, builder: DocumentBuilder) -> bool:
@@ -107,13 +108,17 @@ class _Reader:
         if text.buffer[text.position : text.position + 1] != b"{":
             return self._skip_odd_entry(builder)
         match = _ELEMENT.match(text.buffer, text.position)
-        if match and self._add_one(match.group(), builder):
-            text.position = match.end()
+        following = None if match else NEXT_EVENT.search(text.buffer, text.position + 1)
+        end = match.end() if match else None
+        if match is None and following is None:
+            end = object_end(text.buffer, text.position)
+        if end is not None and self._add_one(text.buffer[text.position : end], builder):
+            text.position = end
             return True
-        following = NEXT_EVENT.search(text.buffer, text.position + 1)
-        if match is None and following is None and len(text.buffer) - text.position < LONGEST_EVENT_BYTES:
+        following = following or NEXT_EVENT.search(text.buffer, text.position + 1)
+        if end is None and following is None and len(text.buffer) - text.position < LONGEST_EVENT_BYTES:
             return False
-        end = following.start() if following else (match.end() if match else len(text.buffer))
+        end = following.start() if following else end or len(text.buffer)
         if not self._add_one(repaired_ends(text.buffer[text.position : end]), builder):
             builder.notes.add("dropped_event", text.at())
         text.position = end
@@ -131,16 +136,19 @@ class _Reader:
         return True
 
     def _decoded(self, element: bytes) -> Event | None:
-        """The event, with values of unusual kinds understood as far as they can be; None when it is not JSON."""
+        """The event, with values of unusual kinds understood as far as they can be.
+
+        None when it is not JSON, or nested deeper than any decoder goes.
+        """
         try:
             event = self.decoder.decode(element)
             if is_exact(event.ts) and is_exact(event.dur):
                 return event
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass
         try:
             return event_of(self.loose_decoder.decode(element))
-        except (msgspec.DecodeError, UnicodeDecodeError, ValueError):
+        except (msgspec.DecodeError, UnicodeDecodeError, ValueError, RecursionError):
             return None
 
     def _skip_odd_entry(self, builder: DocumentBuilder) -> bool:

@@ -41,6 +41,40 @@ def test_a_broken_entry_costs_only_itself(broken: bytes, kind: str) -> None:
     assert notes_of(trace) == {kind: 1}
 
 
+@pytest.mark.parametrize(("begin", "end"), [(b'{"a":', b"}"), (b"[", b"]")], ids=["objects", "lists"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_an_event_nested_beyond_every_decoder_costs_only_itself(begin: bytes, end: bytes, place: int) -> None:
+    whole = json.dumps(kernel()).encode()
+    deep = b'{"ph": "X", "cat": "kernel", "args": {"Input Dims": ' + begin * 2000 + b"1" + end * 2000 + b"}}"
+    entries = [whole, whole]
+    entries.insert(place, deep)
+
+    trace = trace_of_bytes(b'{"traceEvents": [' + b",\n".join(entries) + b"]}")
+
+    assert len(trace.work) == 2
+    assert notes_of(trace) == {"dropped_event": 1}
+
+
+def test_keys_behind_a_last_event_of_many_levels_are_read() -> None:
+    levels = b'{"a":' * 9 + rb'"C:\\x"' + b"}" * 9
+    last = b'{"ph": "X", "cat": "kernel", "name": "a\\u0062", "ts": 1, "dur": 1, "args": ' + levels + b"}"
+
+    trace = trace_of_bytes(b'{"traceEvents": [' + last + b'], "baseTimeNanoseconds": 1000}')
+
+    assert trace.work["name"].to_pylist() == ["ab"]
+    assert trace.source.base_time_ns == 2000
+    assert not trace.notes
+
+
+def test_a_head_nested_beyond_every_decoder_costs_no_event() -> None:
+    deep = b"[" * 3000 + b"]" * 3000
+
+    trace = trace_of_bytes(b'{"a": ' + deep + b', "traceEvents": [' + json.dumps(kernel()).encode() + b"]}")
+
+    assert len(trace.work) == 1
+    assert notes_of(trace) == {"unreadable_head": 1}
+
+
 def test_path_that_ends_in_a_backslash_does_not_swallow_the_next_event() -> None:
     broken = rb'{"ph": "X", "cat": "kernel", "name": "C:\dir\", "pid": 0, "tid": 7, "ts": 9, "dur": 1}'
     whole = json.dumps(kernel()).encode()
