@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -86,6 +87,7 @@ class Source:
 
     def _gzip_blocks(self, file: BinaryIO) -> Iterator[bytes]:
         member = isal_zlib.decompressobj(wbits=31)
+        member_at = text_bytes = 0
         pending = b""
         while True:
             packed = pending or file.read(BLOCK_BYTES // 2)
@@ -99,8 +101,11 @@ class Source:
                 text = member.decompress(packed, BLOCK_BYTES)
             except _IsalError as problem:
                 self.problem = f"the gzip stream is damaged ({problem})"
+                file.seek(member_at)
+                yield from _behind(text_bytes, _salvaged(file))
                 return
             if text:
+                text_bytes += len(text)
                 yield text
             pending = member.unconsumed_tail
             if member.eof:
@@ -108,6 +113,7 @@ class Source:
                 if not pending.startswith(_GZIP):  # padding after the last member
                     return
                 member = isal_zlib.decompressobj(wbits=31)
+                member_at, text_bytes = file.tell() - len(pending), 0
 
     def _zip_blocks(self, file: BinaryIO) -> Iterator[bytes]:
         try:
@@ -145,6 +151,36 @@ class Source:
                     "does; copy or record it again."
                 )
             yield block
+
+
+def _salvaged(file: BinaryIO) -> Iterator[bytes]:
+    """The text of the gzip member that begins here, to the last byte before its damage.
+
+    A decompressor that fails gives nothing of what it was handed, so it is handed less and less.
+    """
+    member, packed, size = zlib.decompressobj(wbits=31), b"", BLOCK_BYTES // 2
+    while not member.eof:
+        packed = packed or file.read(size)
+        before = member.copy()
+        try:
+            text = member.decompress(packed[:size], BLOCK_BYTES)
+        except zlib.error:
+            if size == 1:
+                return
+            member, size = before, max(size >> 10, 1)
+            continue
+        if not text and not packed:  # cut off, too
+            return
+        yield text
+        packed = member.unconsumed_tail + packed[size:]
+
+
+def _behind(skipped_bytes: int, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """What follows after so many bytes."""
+    for block in blocks:
+        if len(block) > skipped_bytes:
+            yield block[skipped_bytes:]
+        skipped_bytes = max(skipped_bytes - len(block), 0)
 
 
 def ahead(blocks: Iterator[bytes], reader: ThreadPoolExecutor) -> Iterator[bytes]:

@@ -57,6 +57,8 @@ def trace_of_documents(path: Path, found: list[Document], problem: str) -> Trace
     documents = [document for document in found if document.event_count or document.head]
     with_events = [document for document in documents if document.event_count]
     if not documents:
+        if problem:
+            raise TraceError(f"{path.name}: {problem}, and no trace event is left of it. Copy or record it again.")
         raise TraceError(
             f"{path.name} holds no trace events. A trace is JSON with a traceEvents list, or a list of events; "
             "torch.profiler's export_chrome_trace writes one."

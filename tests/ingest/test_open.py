@@ -93,6 +93,43 @@ def test_damaged_gzip_keeps_what_unpacks() -> None:
     assert {note.kind for note in trace.notes} == {"truncated", "gzip_damaged"}
 
 
+def damaged(packed: bytes, place: int) -> bytes:
+    """The same with one byte changed."""
+    return packed[:place] + bytes([packed[place] ^ 0xFF]) + packed[place:][1:]
+
+
+@pytest.mark.parametrize("place", [-8, -1], ids=["checksum", "length"])
+@pytest.mark.parametrize("before", [b"", gzip.compress(b"\n" * 10)], ids=["only member", "last member"])
+@pytest.mark.parametrize("is_zipped", [False, True])
+def test_a_gzip_whose_checksum_is_wrong_is_kept_to_the_last_event(place: int, before: bytes, is_zipped: bool) -> None:
+    packed = damaged(before + gzip.compress(DOCUMENT), place)
+
+    trace = trace_of_bytes(zipped(trace_json_gz=packed) if is_zipped else packed)
+
+    assert len(trace.work) == 1
+    assert {note.kind for note in trace.notes} == {"gzip_damaged"}
+
+
+def test_a_gzip_damaged_in_its_middle_is_kept_up_to_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = [{**EVENT, "ts": 10 * number} for number in range(20_000)]
+    packed = gzip.compress(json.dumps({"traceEvents": events}).encode())
+    middle = len(packed) // 2
+    cut = trace_of_bytes(packed[:middle])
+    broken = packed[:middle] + b"\xff" * 1000 + packed[middle + 1000 :]
+
+    for block_bytes in (2 << 20, 1 << 12):
+        monkeypatch.setattr("explorer.ingest.open.BLOCK_BYTES", block_bytes)
+        trace = trace_of_bytes(broken)
+
+        assert len(trace.work) >= len(cut.work) > 9_000
+        assert "gzip_damaged" in {note.kind for note in trace.notes}
+
+
+def test_a_gzip_of_which_nothing_is_left_says_so() -> None:
+    with pytest.raises(TraceError, match=r"gzip stream is damaged.*Copy or record it again"):
+        trace_of_bytes(damaged(gzip.compress(DOCUMENT), 10))
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
