@@ -12,20 +12,20 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "sync",
         re.compile(
-            r"(?:Device|Stream|Event|Ctx|Context|Thread)Synchronize(?:WithTimeout)?$|HostSynchronize$|QueueSynchronize$"
-            r"|urQueueFinish|urEventWait|Synchronize(?:Device|Stream|Event)|StreamWaitComplete",
+            r"(?:Device|Stream|Event|Ctx|Context|Thread)Synchronize(?:WithTimeout)?$|HostSynchronize$"
+            r"|QueueSync(?:hronize)?$|urQueueFinish|urEventWait|Synchronize(?:Device|Stream|Event)|StreamWaitComplete",
             re.I,
         ),
     ),
     # A prefetch or an advice moves pages and leaves no GPU work in a trace: nothing of it can be lost.
     ("other", re.compile(r"Prefetch|urEnqueueUSMAdvise", re.I)),
     # CUDA's memset returns before the device has set anything, with Async in its name or without.
-    ("copy", re.compile(r"Mem(?:cpy|set).*Async|^cu(?:da)?Memset|urEnqueue(?:USM|Mem)|AppendMemory", re.I)),
-    ("sync_copy", re.compile(r"Memcpy(?!.*Node)|Memset(?!.*Node)", re.I)),
+    ("copy", re.compile(r"Mem(?:cpy|set).*Async|^cu(?:da)?Memset(?!Access)|urEnqueue(?:USM|Mem)|AppendMemory", re.I)),
+    ("sync_copy", re.compile(r"Memcpy(?!.*Node)|Memset(?!.*Node|Access)", re.I)),
     (
         "allocator",
         re.compile(
-            r"^(?:cuda|hip|cu|aclrt)(?:Malloc|Free|Host(?:Alloc|Malloc|Free|Register|Unregister)"
+            r"^(?:cuda|hip(?:Ext)?|cu|aclrt|musa|cnrt)(?:Malloc|Free|Host(?:Alloc|Malloc|Free|Register|Unregister)"
             r"|Mem(?:Alloc|Free|Create|Map|Unmap|Release|SetAccess|Address|HostAlloc|Pool))"
             r"|urUSM(?:Host|Device|Shared)?(?:Alloc|Free)|zeMem(?:Alloc|Free)",
             re.I,

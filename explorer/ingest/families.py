@@ -32,7 +32,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     ("communication", r"nccl|rccl|msccl|oneccl|hccl|hcom_"),
     ("communication", r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|\bsendrecv|quick_?reduce"),
-    ("communication", r"nvshmem|symm_mem"),
+    ("communication", r"nvshmem|symm_mem|cross_device_reduce"),
     ("attention", r"flash_?(?:fwd|bwd|fprop|bprop|attn|attention|decode)|flash::|_flash_|fmha"),
     # lean_reduction adds up what cuDNN's attention splits over the keys
     (
