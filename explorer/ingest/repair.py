@@ -1,7 +1,8 @@
 """How is one broken event made readable again, and what is then said about it?
 
 Repairs touch only what JSON refuses: backslashes written raw, control characters inside strings, bare `inf`, `nan`
-and `N/A` where a number belongs. Strings that were escaped correctly stay as they are.
+and `N/A` where a number belongs, a comma behind the last key or entry. Strings that were escaped correctly stay as
+they are.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ STRING = rb'"(?:[^"\\]++|\\.)*+"'
 _TOKEN = re.compile(rb"(" + STRING + rb")|([^\"]+)", re.DOTALL)
 _CONTROL = re.compile(rb"[\x00-\x1f]")
 _BARE_WORD = re.compile(rb"(?<=[:,\[\s])(?:-?(?:inf(?:inity)?|nan(?:\(\w*\))?)|n/a|none|undefined)(?=[,\]}\s])", re.I)
+_TRAILING_COMMA = re.compile(rb",(?=\s*[}\]])")
 _ESCAPED_END = re.compile(rb'\\"(?=\s*(?:[}\]]|,\s*"[^"]{1,80}"\s*:))')
 
 _TEXTS = {
@@ -24,6 +26,7 @@ _TEXTS = {
     "control_character": "strings with raw control characters, shown as their pictures",
     "not_utf8": "strings with bytes that are not UTF-8, shown as \\x..",
     "not_a_number": "bare inf, nan or N/A where a number belongs, taken as missing",
+    "trailing_comma": "commas with nothing behind them, taken as absent",
     "dropped_event": "events that could not be read at all",
     "no_start": "events without a usable start time",
     "unfilled": "events that the profiler never filled in (they begin at exactly 0, far before all others), left out "
@@ -83,6 +86,8 @@ def _repaired_tokens(element: bytes, offset: int, notes: Notes) -> Iterator[byte
         if match.group(1) is None:
             token, words = _BARE_WORD.subn(b"null", token)
             notes.add("not_a_number", offset + match.start(), words)
+            token, commas = _TRAILING_COMMA.subn(b"", token)
+            notes.add("trailing_comma", offset + match.start(), commas)
         else:
             if has_raw_backslashes(token):
                 token = escape_raw_backslashes(token)

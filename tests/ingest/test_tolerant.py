@@ -75,6 +75,16 @@ def test_a_head_nested_beyond_every_decoder_costs_no_event() -> None:
     assert notes_of(trace) == {"unreadable_head": 1}
 
 
+def test_commas_with_nothing_behind_them_cost_neither_events_nor_the_head() -> None:
+    event = json.dumps(kernel()).encode()
+
+    trace = trace_of_bytes(b'{"baseTimeNanoseconds": 1000, "traceEvents": [' + event[:-1] + b",}, " + event + b",],}")
+
+    assert len(trace.work) == 2
+    assert trace.source.base_time_ns == 2000
+    assert notes_of(trace) == {"trailing_comma": 1}
+
+
 def test_path_that_ends_in_a_backslash_does_not_swallow_the_next_event() -> None:
     broken = rb'{"ph": "X", "cat": "kernel", "name": "C:\dir\", "pid": 0, "tid": 7, "ts": 9, "dur": 1}'
     whole = json.dumps(kernel()).encode()
