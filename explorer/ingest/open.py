@@ -30,13 +30,25 @@ _IsalError = cast("type[Exception]", isal_zlib.error)  # its stubs declare an in
 _USUAL_PACKING = 14
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
+_UTF_16 = "UTF-16 text, and JSON is UTF-8. Save it as UTF-8"
+_UNPACK = "not a profiler's JSON trace. Unpack or export it as JSON first"
 _REFUSED = {
-    b"\x28\xb5\x2f\xfd": "Zstandard",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ": "xz",
-    b"PAR1": "Parquet",
-    b"SQLite format 3": "an SQLite database (Nsight Systems writes them)",
+    b"\x28\xb5\x2f\xfd": f"Zstandard, {_UNPACK}",
+    b"BZh": f"bzip2, {_UNPACK}",
+    b"\xfd7zXZ": f"xz, {_UNPACK}",
+    b"PAR1": f"Parquet, {_UNPACK}",
+    b"SQLite format 3": f"an SQLite database (Nsight Systems writes them), {_UNPACK}",
+    _GZIP: f"packed twice, {_UNPACK}",
+    _ZIP: f"a zip inside another packed file, {_UNPACK}",
+    b"\xff\xfe": _UTF_16,
+    b"\xfe\xff": _UTF_16,
+    b"{\x00": _UTF_16,
+    b"[\x00": _UTF_16,
+    b"\x00{": _UTF_16,
+    b"\x00[": _UTF_16,
 }
+"""How a text begins that is no trace, once it is unpacked, and what it is then."""
+_TAR_AT, _TAR = 257, b"ustar"
 OnBytes = Callable[[int], None]
 
 
@@ -62,13 +74,8 @@ class Source:
             yield from self._limited(self._unpacked(file))
 
     def _unpacked(self, file: BinaryIO) -> Iterator[bytes]:
-        head = file.read(16)
+        head = file.read(len(_ZIP))
         file.seek(0)
-        for magic, name in _REFUSED.items():
-            if head.startswith(magic):
-                raise TraceError(
-                    f"{self.path.name} is {name}, not a profiler's JSON trace. Unpack or export it as JSON first."
-                )
         if head.startswith(_GZIP):
             return self._gzip_blocks(file)
         if head.startswith(_ZIP):
@@ -140,6 +147,8 @@ class Source:
     def _limited(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         most, total = max(PLAIN_TEXT_BYTES, MOST_PACKING * self.size_bytes), 0
         for block in blocks:
+            if not total:
+                self._refuse(block)
             total += len(block)
             if total > TEXT_LIMIT_BYTES:
                 raise TraceError(
@@ -151,6 +160,14 @@ class Source:
                     "does; copy or record it again."
                 )
             yield block
+
+    def _refuse(self, begin: bytes) -> None:
+        """Raises TraceError where the text begins as no trace does."""
+        said = next((said for magic, said in _REFUSED.items() if begin.startswith(magic)), None)
+        if begin.startswith(_TAR, _TAR_AT):
+            said = f"a tar archive, {_UNPACK}"
+        if said:
+            raise TraceError(f"{self.path.name} is {said}.")
 
 
 def _salvaged(file: BinaryIO) -> Iterator[bytes]:

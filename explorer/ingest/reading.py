@@ -57,12 +57,7 @@ def trace_of_documents(path: Path, found: list[Document], problem: str) -> Trace
     documents = [document for document in found if document.event_count or document.head]
     with_events = [document for document in documents if document.event_count]
     if not documents:
-        if problem:
-            raise TraceError(f"{path.name}: {problem}, and no trace event is left of it. Copy or record it again.")
-        raise TraceError(
-            f"{path.name} holds no trace events. A trace is JSON with a traceEvents list, or a list of events; "
-            "torch.profiler's export_chrome_trace writes one."
-        )
+        raise _without_events(path, problem)
     documents = [without_unfilled(document) for document in with_events or documents[:1]]
     source, notes = _trace_source(path, documents), _joined_notes(documents)
     del with_events
@@ -80,6 +75,22 @@ def trace_of_documents(path: Path, found: list[Document], problem: str) -> Trace
         frames=linked.frames,
         dropped_work=linked.dropped_work,
         notes=(*notes, *extra.to_reading_notes(), *linked.notes),
+    )
+
+
+def _without_events(path: Path, problem: str) -> TraceError:
+    """What to say of a file in which no event was found."""
+    if problem:
+        return TraceError(f"{path.name}: {problem}, and no trace event is left of it. Copy or record it again.")
+    lines = next(open_source(path).blocks(), b"").split(b"\n", 2)[:2]
+    if len(lines) == 2 and all(line.strip()[:1] == b"{" and b'"ph"' in line for line in lines):
+        return TraceError(
+            f"{path.name} holds an event a line (JSON lines), not one list of them. Make one with "
+            f"`jq -s . {path.name} > trace.json`."
+        )
+    return TraceError(
+        f"{path.name} holds no trace events. A trace is JSON with a traceEvents list, or a list of events; "
+        "torch.profiler's export_chrome_trace writes one."
     )
 
 

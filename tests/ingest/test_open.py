@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -27,6 +28,16 @@ def zipped(**entries: bytes) -> bytes:
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in entries.items():
             archive.writestr(name.replace("_", "."), content)
+    return buffer.getvalue()
+
+
+def tarred(content: bytes) -> bytes:
+    """A tar with that file."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        member = tarfile.TarInfo("trace.json")
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
     return buffer.getvalue()
 
 
@@ -138,6 +149,12 @@ def test_a_gzip_of_which_nothing_is_left_says_so() -> None:
         (b"SQLite format 3\0", "SQLite"),
         (zipped(readme_txt=b"hello"), "without a .json"),
         (b"PK\x03\x04 and nothing more", "damaged zip"),
+        (gzip.compress(gzip.compress(DOCUMENT)), "packed twice.* Unpack"),
+        (tarred(DOCUMENT), "a tar archive.* Unpack"),
+        (gzip.compress(tarred(DOCUMENT)), "a tar archive.* Unpack"),
+        (DOCUMENT.decode().encode("utf-16"), "UTF-16.* Save it as UTF-8"),
+        (DOCUMENT.decode().encode("utf-16-le"), "UTF-16.* Save it as UTF-8"),
+        (b"\n".join([json.dumps(EVENT).encode()] * 2), "an event a line .* Make one"),
         (b"<html></html>", "no trace events"),
         (b'{"model": "tiny"}', "no trace events"),
     ],
