@@ -23,6 +23,7 @@ from typing import Any
 import pyarrow as pa
 
 from explorer.errors import TraceError
+from explorer.ingest.open import checked
 from explorer.ingest.places import cache_folder
 from explorer.trace import ReadingNote, Trace, TraceSource
 
@@ -35,18 +36,21 @@ _MOST_FILES_KNOWN = 1000
 
 
 def content_key(path: Path) -> str:
-    """The hash of the file's content and of the reader; not computed again while the file's time and size stay."""
-    try:
-        status = path.stat()
-    except OSError as problem:
-        raise TraceError(f"{path} cannot be opened: {problem.strerror}. Check the path.") from None
-    if path.is_dir():
-        raise TraceError(f"{path} is a folder; name the trace file in it.")
+    """The hash of the file's content and of the reader; not computed again while the file's time and size stay.
+
+    Raises TraceError for what is no file or cannot be read.
+    """
+    status = checked(path)
     identity = f"{path.resolve()}|{status.st_size}|{status.st_mtime_ns}|{status.st_ino}"
     known = _known_files()
     if identity not in known:
-        with path.open("rb") as file:
-            known[identity] = hashlib.file_digest(file, "sha256").hexdigest()[:32]
+        try:
+            with path.open("rb") as file:
+                known[identity] = hashlib.file_digest(file, "sha256").hexdigest()[:32]
+        except OSError as problem:
+            raise TraceError(
+                f"{path} cannot be read: {problem.strerror}. Check the file and its permissions."
+            ) from None
         _remember(known)
     return f"{known[identity]}-{_reader_version()}"
 

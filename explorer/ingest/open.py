@@ -7,6 +7,8 @@ and `Source.problem` says then what is missing.
 from __future__ import annotations
 
 import io
+import os
+import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -208,14 +210,22 @@ def ahead(blocks: Iterator[bytes], reader: ThreadPoolExecutor) -> Iterator[bytes
         yield block
 
 
-def open_source(path: Path, on_bytes: OnBytes | None = None) -> Source:
-    """The file at `path`, not read yet; raises TraceError when there is none or when it is empty."""
+def checked(path: Path) -> os.stat_result:
+    """What the system says of the file at `path`; raises TraceError where none can be."""
     try:
-        size = path.stat().st_size
+        status = path.stat()
     except OSError as problem:
         raise TraceError(f"{path} cannot be opened: {problem.strerror}. Check the path.") from None
-    if path.is_dir():
+    if stat.S_ISDIR(status.st_mode):
         raise TraceError(f"{path} is a folder; name the trace file in it.")
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)):
+        raise TraceError(f"{path} is a device or a socket, not a file. Name the trace file.")
+    return status
+
+
+def open_source(path: Path, on_bytes: OnBytes | None = None) -> Source:
+    """The file at `path`, not read yet; raises TraceError when there is none or when it is empty."""
+    size = checked(path).st_size
     if size == 0:
         raise TraceError(f"{path} is empty. Record or copy it again.")
     return Source(path, size, on_bytes)

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -39,8 +40,33 @@ def open_trace(path: Path, progress: OnProgress | None = None, *, is_polite: boo
     Raises TraceError as `read_trace` does, and when the worker dies (out of memory, say). `progress` may raise to
     cancel: the worker is then killed within a moment.
     """
-    trace = _open(path, progress, is_polite)
+    with _in_a_file(path) as file:
+        trace = _open(file, progress, is_polite)
     return dataclasses.replace(trace, source=dataclasses.replace(trace.source, name=path.name))
+
+
+@contextlib.contextmanager
+def _in_a_file(path: Path) -> Iterator[Path]:
+    """The path, or for a pipe, which can be read only once, that of a copy of what comes out of it.
+
+    A pipe that nobody writes to is not waited for: TraceError.
+    """
+    if not path.is_fifo():
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / path.name
+        with open(path, "rb", opener=_without_waiting) as pipe, copy.open("wb") as file:
+            shutil.copyfileobj(pipe, file)
+        if not copy.stat().st_size:
+            raise TraceError(f"Nothing comes out of {path}. Start what writes the trace into it first.")
+        yield copy
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def _open(path: Path, progress: OnProgress | None, is_polite: bool) -> Trace:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -220,3 +221,40 @@ def test_a_polite_worker_lets_others_go_first(path: Path, monkeypatch: pytest.Mo
         start_new_session=True,  # it steps back with its whole session, which would else be that of the tests
     )
     assert int(after.stdout) == min(19, os.nice(0) + 10)
+
+
+def test_devices_are_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hashlib.file_digest", lambda *_: pytest.fail("read without end"))
+
+    for device in ("/dev/zero", "/dev/null"):
+        with pytest.raises(TraceError, match="is a device"):
+            open_trace(Path(device))
+
+
+def test_a_file_that_cannot_be_read_is_one_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("hashlib.file_digest", failing)
+
+    with pytest.raises(TraceError, match="cannot be read: Input/output error"):
+        open_trace(path)
+
+
+def test_a_pipe_is_read_once_and_its_errors_name_it(path: Path) -> None:
+    pipe = path.with_name("pipe")
+    os.mkfifo(pipe)
+
+    with pytest.raises(TraceError, match=r"Nothing comes out of .*pipe"):
+        open_trace(pipe)
+
+    waiting = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with subprocess.Popen(["cp", str(path), str(pipe)]) as writer:
+        while not select.select([waiting], [], [], 1)[0]:
+            continue
+        opened = open_trace(pipe)
+        os.close(waiting)
+
+    assert writer.returncode == 0
+    assert opened.source.name == "pipe"
+    assert len(opened.work) == 1000
