@@ -19,7 +19,7 @@ from explorer.units import Number, Unit
 QUESTION = "How far can this trace be trusted?"
 _LINKED_ENOUGH_RATIO = 0.95
 _LAUNCH_KINDS = ("launch", "graph_launch", "copy")
-_UNUSABLE = ("no_start", "unfilled", "no_duration", "negative_duration")
+_UNUSABLE = ("no_start", "far_start", "unfilled", "no_duration", "negative_duration")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from explorer.ingest.categories import FIRST_WORK_KIND, kind_of_category, kind_w
 from explorer.ingest.columns import NO_WORD, Document, DroppedWork, HostEvents, WorkEvents
 from explorer.ingest.events import NOTHING, Arguments, Event, Label, Phased
 from explorer.ingest.repair import Notes
+from explorer.ingest.ticks import is_beyond_limit
 from explorer.ingest.timed import Timed, each
 from explorer.ingest.tokens import (
     ChangedCodes,
@@ -87,7 +88,8 @@ class DocumentBuilder:
         is_complete = list(map(eq, phases, repeat("X")))
         complete = cast("list[Event]", list(compress(events, is_complete)))
         kinds = np.fromiter(map(self._kinds.__getitem__, compress(categories, is_complete)), np.int8, len(complete))
-        for place in np.flatnonzero(kinds == _UNTOLD).tolist():
+        untold = np.flatnonzero(kinds == _UNTOLD).tolist()
+        for place in untold:
             kinds[place] = self._kind_without(complete[place])
         hosts = Timed.of(complete, kinds, (kinds >= 0) & (kinds < FIRST_WORK_KIND))
         works = Timed.of(complete, kinds, kinds >= FIRST_WORK_KIND)
@@ -95,6 +97,7 @@ class DocumentBuilder:
             return False
         self._codes.words.buffer, self._codes.words.offset = buffer, offset
         self._count(events, phases, categories)
+        self.notes.add("unknown_kind", None, sum(kinds[place] == _NONE for place in untold))
         if hosts.events:
             self._hosts.append(self._host_columns(hosts))
         if works.events:
@@ -183,7 +186,10 @@ class DocumentBuilder:
         }
 
     def _drop(self, event: Event, kind: int, start: int | None, duration: int | None) -> None:
-        reason = "no_start" if start is None else "no_duration" if duration is None else "negative_duration"
+        if start is None:
+            reason = "far_start" if is_beyond_limit(event.ts) else "no_start"
+        else:
+            reason = "no_duration" if duration is None else "negative_duration"
         codes = self._codes
         self.notes.add(reason, codes.words.first_byte(str(event.ts).encode()))
         if kind >= FIRST_WORK_KIND and start is not None:

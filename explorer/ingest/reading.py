@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer.errors import TraceError
+from explorer.ingest.categories import kind_of_category
 from explorer.ingest.columns import Document, Longs
 from explorer.ingest.link import link
 from explorer.ingest.merge import rank_of
@@ -16,7 +17,7 @@ from explorer.ingest.repair import Notes
 from explorer.ingest.tolerant import read_documents
 from explorer.ingest.unfilled import without_unfilled
 from explorer.ingest.warm import compile_in_background, is_compiled
-from explorer.trace import ReadingNote, Trace, TraceSource
+from explorer.trace import Trace, TraceSource
 
 _WORTH_BYTES = 12 << 20
 """Below it the tolerant reader is done before the fast one has loaded."""
@@ -60,12 +61,11 @@ def trace_of_documents(path: Path, found: list[Document], problem: str) -> Trace
         raise _without_events(path, problem)
     documents = [without_unfilled(document) for document in with_events or documents[:1]]
     source, notes = _trace_source(path, documents), _joined_notes(documents)
+    if problem:
+        notes.add("gzip_damaged", None)
     del with_events
     found.clear()
     linked = link(documents)
-    extra = Notes()
-    if problem:
-        extra.add("gzip_damaged", None)
     return Trace(
         source=dataclasses.replace(source, base_time_ns=linked.base_time_ns),
         operators=linked.operators,
@@ -74,7 +74,7 @@ def trace_of_documents(path: Path, found: list[Document], problem: str) -> Trace
         annotations=linked.annotations,
         frames=linked.frames,
         dropped_work=linked.dropped_work,
-        notes=(*notes, *extra.to_reading_notes(), *linked.notes),
+        notes=(*notes.to_reading_notes(), *linked.notes),
     )
 
 
@@ -164,9 +164,18 @@ def _are_multiples(times: Longs, step: int) -> bool:
     return step == 1 or not ((times[:_FEW] % step).any() or (times % step).any())
 
 
-def _joined_notes(documents: Sequence[Document]) -> tuple[ReadingNote, ...]:
+def _joined_notes(documents: Sequence[Document]) -> Notes:
+    """All documents' notes, with the events of foreign kinds of a document that holds no others."""
     notes = Notes()
     for document in documents:
         for note in document.notes:
             notes.add(note.kind, note.first_byte, note.count)
-    return notes.to_reading_notes()
+        if not (len(document.host.start_ns) or len(document.work.start_ns)):
+            notes.add("unknown_kind", None, sum(map(_foreign_count, document.category_counts.items())))
+    return notes
+
+
+def _foreign_count(counted: tuple[str, int]) -> int:
+    """How many events of a category and its count no table takes; those without one are counted by their phase."""
+    category, count = counted
+    return 0 if category.startswith("ph:") or kind_of_category(category) is not None else count

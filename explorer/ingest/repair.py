@@ -29,6 +29,8 @@ _TEXTS = {
     "trailing_comma": "commas with nothing behind them, taken as absent",
     "dropped_event": "events that could not be read at all",
     "no_start": "events without a usable start time",
+    "far_start": "events that begin more than 146 years after 0, left out of every figure: their times may be "
+    "nanoseconds, where a trace has microseconds",
     "unfilled": "events that the profiler never filled in (they begin at exactly 0, far before all others), left out "
     "of every figure",
     "no_duration": "events whose duration is missing or not a number, left out of every figure",
@@ -37,7 +39,10 @@ _TEXTS = {
     "truncated": "places where the file ends or breaks in the middle of an event: what was whole was kept, and the "
     "workload may have gone on",
     "gzip_damaged": "compressed streams that end early or are damaged: what unpacked was kept",
-    "begin_end": "events written as a begin and an end (ph B and E), which profilers do not write; left out",
+    "begin_end": "events written as a begin and an end (ph B and E), left out: only complete events (ph X) are "
+    "read, as torch.profiler writes them",
+    "unknown_kind": "events of no kind that is known here, left out: another tool than torch.profiler may have written "
+    "them",
     "unreadable_head": "documents whose keys around the events could not be read",
     "odd_event": "list entries that are no events",
     "foreign_document": "JSON documents without events in the file, left out",

@@ -47,6 +47,14 @@ def nanoseconds(token: bytes) -> int | None:
     return _within_limit(-magnitude if whole[:1] == b"-" else magnitude)
 
 
+def is_beyond_limit(value: object) -> bool:
+    """Whether a time of any type is a number, but one that no clock wrote as microseconds."""
+    try:
+        return abs(float(str(value))) >= LIMIT_NS // NANOSECONDS_OF_MICROSECOND
+    except ValueError:
+        return False
+
+
 def _general(token: bytes) -> int | None:
     try:
         number = decimal.Decimal(token.decode("ascii").strip('"').strip())

@@ -159,3 +159,28 @@ def test_size_that_no_column_holds_is_missing() -> None:
 
     assert trace.work["registers_per_thread"].to_pylist() == [None]
     assert trace.work["copied_bytes"].to_pylist() == [None]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"cat": None}, {"cat": None, "pid": "300", "ts": "10.5"}, {"cat": "gpu_kernel"}],
+    ids=["jax", "ascend", "proton"],
+)
+def test_a_trace_of_another_tool_is_not_left_out_in_silence(fields: dict[str, Any]) -> None:
+    trace = trace_of_events([kernel(**fields), {"ph": "M", "name": "process_name", "args": {"name": "/device:GPU:0"}}])
+
+    assert notes_of(trace) == {"unknown_kind": 1}
+
+
+def test_events_without_a_category_are_noted_beside_others_too() -> None:
+    trace = trace_of_events([kernel(), kernel(cat=None), kernel(cat="gpu_user_annotation")])
+
+    assert len(trace.work) == 1
+    assert notes_of(trace) == {"unknown_kind": 1}
+
+
+@pytest.mark.parametrize(
+    ("start", "kind"), [(1719000000000000000, "far_start"), ("1e19", "far_start"), ("soon", "no_start")]
+)
+def test_a_start_that_no_clock_wrote_is_told_from_none(start: int | str, kind: str) -> None:
+    assert notes_of(trace_of_events([kernel(ts=start)])) == {kind: 1}
