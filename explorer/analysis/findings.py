@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from explorer.analysis.idle import HOST_PARTS
 from explorer.analysis.metrics import PART_LABELS, DeviceFacts, metric_values
 from explorer.analysis.pieces import CPU
+from explorer.spans import NO_ROW
 from explorer.units import Number, listed, text
 
 _WORTH_NAMING_RATIO = 0.05
@@ -19,17 +20,33 @@ _OWN_PARTS = (
 
 
 def trace_findings(facts: Sequence[DeviceFacts]) -> Iterator[str]:
-    """One sentence a device about its idle time, and one where blocking calls drained it."""
+    """One sentence a device about its idle time, one where it cannot be trusted, and one where blocking calls drained
+    it.
+    """
     for one in facts:
         found = metric_values(one)
         where = f"On device {one.device}: " if len(facts) > 1 else ""
         yield where + idle_sentence(found, one.step_count, a_step=one.windows.kind == "steps", is_cpu=one.device == CPU)
+        if lost := lost_work_finding(one):
+            yield where + lost
         after_sync, idle = found["after_sync_ns"] or 0, found["idle_ns"] or 0
         if idle and after_sync > _WORTH_NAMING_RATIO * idle:
             yield (
                 f"{where}{text(after_sync / max(one.step_count, 1), 'ns')} of it came after the host had waited for "
                 "the device to finish everything: without those blocking calls work could have been queued."
             )
+
+
+def lost_work_finding(facts: DeviceFacts) -> str:
+    """Why a device's idle time cannot be trusted, empty for no reason.
+
+    Work whose launch is unknown may be that of the launches without any; only beyond it is work surely missing.
+    """
+    lost, pieces = facts.lost_launch_count, facts.windows.pieces
+    if pieces.is_cpu or lost <= int((pieces.call_row == NO_ROW).sum()):
+        return ""
+    who = "1 launch has" if lost == 1 else f"{lost:,} launches have"
+    return f"The idle time cannot be trusted: {who} no usable record of work."
 
 
 def idle_sentence(found: dict[str, Number | None], step_count: int, *, a_step: bool, is_cpu: bool = False) -> str:

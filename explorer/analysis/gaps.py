@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from explorer.analysis.blame import categorical, names_of, operators_of_calls, outermost_of_family
+from explorer.analysis.findings import lost_work_finding
 from explorer.analysis.idle import HOST_PARTS, PARTS, Gaps, rows_at
 from explorer.analysis.metrics import (
     PART_LABELS,
@@ -60,11 +61,13 @@ def _device_report(trace: Trace, facts: DeviceFacts) -> Report:
     steps = {
         name: Report(QUESTION, name, to_metrics(metric_values(facts, number))) for number, name in enumerate(names)
     }
-    notes = (*facts.windows.notes, *((CPU_NOTE,) if facts.windows.pieces.is_cpu else ()))
+    lost = lost_work_finding(facts)
+    notes = (*facts.windows.notes, *((CPU_NOTE,) if facts.windows.pieces.is_cpu else ()), *((lost,) if lost else ()))
     uncertain = facts.gaps.is_uncertain
     if uncertain.any():
-        notes += (f"{int(uncertain.sum()):,} gaps are uncertain: a piece of work without a usable duration begins "
-                  "inside them.",)  # fmt: skip
+        count = int(uncertain.sum())
+        which = "1 gap is" if count == 1 else f"{count:,} gaps are"
+        notes += (f"{which} uncertain: work without a usable record may have run there.",)
     tables = (
         _parts_table(found, facts.step_count),
         ReportTable("gaps", "Every gap", _GAP_COLUMNS, frame),

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from explorer.analysis.lost_work import may_hold_lost_work
 from explorer.analysis.pieces import Pieces, has_word, rows_of_thread, threads_of
 from explorer.analysis.windows import DeviceWindows, Window
 from explorer.spans import NO_ROW, Cover, Rows, Times, distinct_rows, innermost, union
@@ -37,7 +38,7 @@ class Gaps:
 
     `ending` is the position in `Pieces` of the work that ends each (NO_ROW for a rest that none ends); `parts` has
     one array a name of PARTS; `drained_by` is the row of the blocking call after which the host started from nothing,
-    NO_ROW for none.
+    NO_ROW for none. In an uncertain one work may have run of which the trace has no usable record.
     """
 
     start_ns: Times
@@ -95,7 +96,7 @@ def gaps_of(trace: Trace, windows: DeviceWindows) -> Gaps:
         parts=parts,
         drained_by=_drained_by(trace, pieces, launch, host_gaps),
         is_host_wait=(launch != NO_ROW) & (launch_start >= start),
-        is_uncertain=_holds_dropped_work(trace, pieces.device, start, end),
+        is_uncertain=_is_uncertain(trace, pieces, start, end, ending),
     )
 
 
@@ -279,6 +280,14 @@ def _blocking_before(trace: Trace, calls: Rows, launch: Rows) -> Rows:
     before = np.searchsorted(launches, launched, side="left") - 1
     previous = np.where(before >= 0, launches[np.maximum(before, 0)], np.iinfo(np.int64).min)
     return np.where((place >= 0) & (end[candidate] > previous), candidate, NO_ROW)
+
+
+def _is_uncertain(trace: Trace, pieces: Pieces, start: Times, end: Times, ending: Rows) -> npt.NDArray[np.bool_]:
+    dropped = _holds_dropped_work(trace, pieces.device, start, end)
+    if pieces.is_cpu:
+        return dropped
+    launch = np.where(rows_at(pieces.position_in_launch, ending) > 0, NO_ROW, rows_at(pieces.call_row, ending))
+    return dropped | may_hold_lost_work(trace, pieces, start, end, launch)
 
 
 def _holds_dropped_work(trace: Trace, device: str, start: Times, end: Times) -> npt.NDArray[np.bool_]:

@@ -8,8 +8,8 @@ import pandas as pd
 
 from explorer.analysis.blame import categorical
 from explorer.analysis.metrics import graph_launches
-from explorer.analysis.pieces import CPU, Pieces, devices_of, has_word
-from explorer.analysis.windows import DeviceWindows, WindowKind, default_window, device_windows, process_of
+from explorer.analysis.pieces import CPU, Pieces, devices_of, has_word, process_of
+from explorer.analysis.windows import DeviceWindows, WindowKind, default_window, device_windows
 from explorer.report import Column, Metric, Report, ReportTable
 from explorer.spans import NO_ROW, Rows, Times, distinct_rows
 from explorer.trace import FAMILIES, Trace, codes_and_words, values, values_or

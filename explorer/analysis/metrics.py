@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from explorer.analysis.idle import HOST_PARTS, PARTS, Gaps, gaps_of
+from explorer.analysis.lost_work import lost_launches_of
 from explorer.analysis.pieces import Pieces
 from explorer.analysis.windows import DeviceWindows, WindowKind, device_windows
 from explorer.report import Metric
@@ -50,6 +51,7 @@ class DeviceFacts:
     windows: DeviceWindows
     gaps: Gaps
     by_window: Mapping[str, Times | None]  # every key of METRIC_KEYS with a value a window; None: it has no meaning
+    lost_launch_count: int  # launches of its process whose work the trace does not hold
 
     @property
     def device(self) -> str:
@@ -65,7 +67,8 @@ def device_facts(trace: Trace, device: str, kind: WindowKind) -> DeviceFacts:
     """Windows and gaps of one device."""
     windows = device_windows(trace, device, kind)
     gaps = gaps_of(trace, windows)
-    return DeviceFacts(windows, gaps, _window_values(trace, windows, gaps))
+    lost_count = len(lost_launches_of(trace, windows.pieces))
+    return DeviceFacts(windows, gaps, _window_values(trace, windows, gaps), lost_count)
 
 
 def metric_values(facts: DeviceFacts, window: int | None = None) -> dict[str, Number | None]:

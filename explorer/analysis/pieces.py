@@ -68,6 +68,15 @@ def pieces_of(trace: Trace, device: str) -> Pieces:
     return _operator_pieces(trace) if device == CPU else _work_pieces(trace, device)
 
 
+def process_of(trace: Trace, pieces: Pieces) -> str | None:
+    """The process that launched most of the pieces; None where no launch is known."""
+    calls = pieces.call_row[pieces.call_row != NO_ROW]
+    if len(calls) == 0:
+        return None
+    codes, words = codes_and_words(trace.calls, "process")
+    return words[int(np.bincount(codes[calls]).argmax())]
+
+
 def _work_pieces(trace: Trace, device: str) -> Pieces:
     codes, words = codes_and_words(trace.work, "device")
     rows = np.flatnonzero(codes == words.index(device))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from explorer.analysis.findings import lost_work_finding
 from explorer.analysis.metrics import DeviceFacts, device_facts, metric_values
 from explorer.analysis.pieces import devices_of
 from explorer.analysis.windows import WindowKind, default_window
@@ -51,6 +52,8 @@ def step_report(
         _fact("peak_memory_bytes", "peak memory", "bytes", facts.peak_memory_bytes if facts else None, facts),
     )
     notes = tuple(facts.notes) if facts else ()
+    if shown and (lost := lost_work_finding(shown)):
+        notes += (lost,)
     if len(devices) > 1 and device is None:
         notes += (f"Of {len(devices)} devices the first, {devices[0]}, is shown.",)
     disturbed = _disturbed(facts)

@@ -8,17 +8,19 @@ import numpy as np
 import pandas as pd
 
 from explorer.analysis.kernels import launch_latencies
+from explorer.analysis.lost_work import lost_launches
 from explorer.analysis.metrics import graph_launches
-from explorer.analysis.pieces import CPU, Pieces, devices_of, has_word, pieces_of, threads_of
-from explorer.analysis.windows import default_window, device_windows
+from explorer.analysis.pieces import CPU, Pieces, devices_of, pieces_of
+from explorer.analysis.windows import default_window, device_windows, has_steps
 from explorer.report import Column, Metric, Report, ReportTable
-from explorer.spans import NO_ROW, distinct_rows
-from explorer.trace import Trace, codes_and_words, values, values_or
+from explorer.spans import NO_ROW
+from explorer.trace import Trace, codes_and_words, values
 from explorer.units import Number, Unit
 
 QUESTION = "How far can this trace be trusted?"
 _LINKED_ENOUGH_RATIO = 0.95
-_LAUNCH_KINDS = ("launch", "graph_launch", "copy")
+_ANY_OF_THE_WORK = "kernel counts, busy time, idle and its parts"
+_A_STEP = "anything a step"
 _UNUSABLE = ("no_start", "far_start", "unfilled", "no_duration", "negative_duration")
 
 
@@ -83,7 +85,7 @@ def _linking(trace: Trace, pieces: list[Pieces]) -> tuple[_Entry, ...]:
 def _steps(trace: Trace) -> tuple[_Entry, ...]:
     kinds, words = codes_and_words(trace.annotations, "kind")
     count = int((kinds == words.index("step")).sum()) if "step" in words else 0
-    return (_Entry("step_count", "steps found", count, "count", "" if count else "anything a step"),)
+    return (_Entry("step_count", "steps found", count, "count", "" if count else _A_STEP),)
 
 
 def _timing(trace: Trace, pieces: list[Pieces]) -> tuple[_Entry, ...]:
@@ -133,11 +135,7 @@ def _overlap_count(trace: Trace) -> int:
 
 
 def _losses(trace: Trace) -> tuple[_Entry, ...]:
-    launching = has_word(trace.calls, "kind", _LAUNCH_KINDS)
-    correlation = values_or(trace.calls, "correlation", 0)
-    without = (values(trace.calls, "work_count") == 0) & (correlation != 0)
-    lost = launching & without & ~_holds_launch(trace) & ~_is_captured(trace)
-    lost_count = int(lost.sum()) if len(trace.work) else 0
+    lost_count = len(lost_launches(trace)) if len(trace.work) else 0
     dropped = sum(note.count for note in trace.notes if note.kind in (*_UNUSABLE, "dropped_event"))
     broken = sum(note.count for note in trace.notes if note.kind in ("truncated", "gzip_damaged"))
     return (
@@ -146,7 +144,7 @@ def _losses(trace: Trace) -> tuple[_Entry, ...]:
             "launches whose GPU work is missing",
             lost_count,
             "count",
-            "kernel counts, busy time" if lost_count else "",
+            _ANY_OF_THE_WORK + (f", {_A_STEP}" if has_steps(trace) else "") if lost_count else "",
         ),
         _Entry(
             "dropped_count", "events dropped while reading", dropped, "count", "the gaps around them" if dropped else ""
@@ -159,46 +157,6 @@ def _losses(trace: Trace) -> tuple[_Entry, ...]:
             "how long the workload ran" if broken else "",
         ),
     )
-
-
-def _holds_launch(trace: Trace) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Calls that share their correlation with a call of their process that did submit work: a driver call inside a
-    runtime call.
-    """
-    correlation = values_or(trace.calls, "correlation", 0)
-    process, _ = codes_and_words(trace.calls, "process")
-    works = values(trace.calls, "work_count") > 0
-    holds = np.zeros(len(trace.calls), bool)
-    for code in distinct_rows(process).tolist():
-        here = process == code
-        holds[here] = np.isin(correlation[here], correlation[here & works])
-    return holds
-
-
-def _is_captured(trace: Trace) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Calls while a thread of their process captures a graph: what such a call did not submit, it recorded.
-
-    The thread that captures is not the only one that records: a backward pass has threads of its own.
-    """
-    codes, words = codes_and_words(trace.calls, "name")
-    edges = np.array([_capture_edge(word) for word in words], np.int8)[codes]
-    captured = np.zeros(len(trace.calls), bool)
-    if not edges.any():
-        return captured
-    process, _ = codes_and_words(trace.calls, "process")
-    start = values(trace.calls, "start_ns")
-    for rows in threads_of(trace, "calls").values():
-        turns = rows[edges[rows] != 0]
-        if len(turns):
-            mates = np.flatnonzero(process == process[turns[0]])
-            last = np.searchsorted(start[turns], start[mates], side="right") - 1
-            captured[mates] |= (last >= 0) & (edges[turns[last]] == 1)
-    return captured
-
-
-def _capture_edge(call: str) -> int:
-    """1 for a call that begins a capture, -1 for one that ends it, else 0."""
-    return int("StreamBeginCapture" in call) - int("StreamEndCapture" in call)
 
 
 def _blocks_table(entries: tuple[_Entry, ...]) -> ReportTable:

@@ -21,12 +21,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from explorer.analysis.pieces import Pieces, devices_of, pieces_of, threads_of
+from explorer.analysis.lost_work import lost_launches_of
+from explorer.analysis.pieces import Pieces, devices_of, pieces_of, process_of, threads_of
 from explorer.spans import NO_ROW, Rows, Times
 from explorer.trace import Trace, codes_and_words, values, values_or
 
 WindowKind = Literal["steps", "trace"]
 _NO_WORK = "they launched no work on this device"
+_LOST_WORK = "their launches' work is missing from the trace"
 _OVERTAKEN = "their work ended before the previous step's work, or their own host start, where a window would begin"
 """Why a step has no window, as notes say it."""
 
@@ -130,15 +132,6 @@ def _step_marks(trace: Trace, pieces: Pieces) -> Rows:
     return best
 
 
-def process_of(trace: Trace, pieces: Pieces) -> str | None:
-    """The process that launched most of the pieces; None where no launch is known."""
-    calls = pieces.call_row[pieces.call_row != NO_ROW]
-    if len(calls) == 0:
-        return None
-    codes, words = codes_and_words(trace.calls, "process")
-    return words[int(np.bincount(codes[calls]).argmax())]
-
-
 def _stepwise(trace: Trace, pieces: Pieces, steps: Rows) -> DeviceWindows:
     start = values(trace.annotations, "start_ns")[steps]
     end = values(trace.annotations, "end_ns")[steps]
@@ -147,15 +140,18 @@ def _stepwise(trace: Trace, pieces: Pieces, steps: Rows) -> DeviceWindows:
     own = _step_of_piece(trace, pieces, start, end)
     windows: list[Window] = []
     window_of_step = np.full(len(steps), NO_ROW, np.int64)
-    left_out: dict[str, list[str]] = {_NO_WORK: [], _OVERTAKEN: []}
+    left_out: dict[str, list[str]] = {_NO_WORK: [], _LOST_WORK: [], _OVERTAKEN: []}
     previous_end = np.iinfo(np.int64).min
     last_end = np.full(len(steps) + 1, NO_ROW, np.int64)  # the last one serves pieces of no step
     np.maximum.at(last_end, own, pieces.end_ns)
+    lost_start = values(trace.calls, "start_ns")[lost_launches_of(trace, pieces)]
+    has_lost = np.searchsorted(lost_start, end, side="left") > np.searchsorted(lost_start, start, side="left")
     for step, (name, host_start, host_end) in enumerate(zip(names, start.tolist(), end.tolist(), strict=True)):
         last = host_end if pieces.is_cpu else int(last_end[step])
         begin = host_start if pieces.is_cpu else max(host_start, previous_end)
         if last_end[step] == NO_ROW or last <= begin:
-            left_out[_NO_WORK if last_end[step] == NO_ROW else _OVERTAKEN].append(name)
+            without = _LOST_WORK if has_lost[step] else _NO_WORK
+            left_out[without if last_end[step] == NO_ROW else _OVERTAKEN].append(name)
             continue
         window_of_step[step] = len(windows)
         pitch = int(start[step + 1]) - host_start if step + 1 < len(steps) else None

@@ -36,3 +36,16 @@ def test_a_step_whose_work_another_stream_outlasts_is_said_to_be_left_out_for_th
     (note,) = report.notes
     assert "their work ended before the previous step's work" in note
     assert note.endswith(": step#1.")
+
+
+def test_a_step_whose_launches_work_is_missing_is_not_said_to_have_launched_none() -> None:
+    trace = draw("""
+        steps    000111222333
+        host     A..B..~..D..
+        stream 7 .aa.......dd
+    """)
+
+    report = gap_report(trace, "steps")
+
+    assert "Left out, because they launched no work on this device: step#2." in report.notes
+    assert "Left out, because their launches' work is missing from the trace: step#1." in report.notes
