@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from explorer.analysis.lost_work import lost_launches
 from explorer.analysis.pieces import threads_of
 from explorer.analysis.windows import has_steps
 from explorer.report import Column, Metric, Report, ReportTable
@@ -56,6 +57,14 @@ class _Missing:
     what: str
     needs: str
     option: str
+
+
+_NO_DEVICE = _Missing("GPU time, gaps, launches", "GPU work", "activities=[..., ProfilerActivity.CUDA] (or XPU)")
+_LOST_RECORDS = _Missing(
+    "GPU time, gaps, launches",
+    "record of the launches' GPU work: the profiler lost it",
+    "fewer steps, larger buffers (ACTIVITIES_MAX_GPU_BUFFER_SIZE_MB in KINETO_CONFIG's file), no other profiler open",
+)
 
 
 def contents_report(trace: Trace) -> Report:
@@ -212,7 +221,7 @@ def _all_missing(trace: Trace) -> Iterator[_Missing]:
     counts = {category.lower() for category, count in trace.source.category_counts.items() if count}
     has_work, has_operators = len(trace.work) > 0, len(trace.operators) > 0
     if not has_work:
-        yield _Missing("GPU time, gaps, launches", "GPU work", "activities=[..., ProfilerActivity.CUDA] (or XPU)")
+        yield _LOST_RECORDS if len(lost_launches(trace)) else _NO_DEVICE
     if not has_operators:
         yield _Missing("operators behind kernels and gaps", "host operator", "activities=[ProfilerActivity.CPU, ...]")
     elif trace.operators["input_dims"].null_count == len(trace.operators):

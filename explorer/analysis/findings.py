@@ -38,12 +38,15 @@ def trace_findings(facts: Sequence[DeviceFacts]) -> Iterator[str]:
 
 
 def lost_work_finding(facts: DeviceFacts) -> str:
-    """Why a device's idle time cannot be trusted, empty for no reason.
+    """Why a device's idle time cannot be trusted, or why it is the CPU that is shown; empty for no reason.
 
     Work whose launch is unknown may be that of the launches without any; only beyond it is work surely missing.
     """
     lost, pieces = facts.lost_launch_count, facts.windows.pieces
-    if pieces.is_cpu or lost <= int((pieces.call_row == NO_ROW).sum()):
+    if pieces.is_cpu and lost:
+        whose = "a launch" if lost == 1 else f"{lost:,} launches"
+        return f"The GPU work of {whose} was not recorded, so the CPU's operators are shown."
+    if lost <= int((pieces.call_row == NO_ROW).sum()):
         return ""
     who = "1 launch has" if lost == 1 else f"{lost:,} launches have"
     return f"The idle time cannot be trusted: {who} no usable record of work."

@@ -135,7 +135,7 @@ def _overlap_count(trace: Trace) -> int:
 
 
 def _losses(trace: Trace) -> tuple[_Entry, ...]:
-    lost_count = len(lost_launches(trace)) if len(trace.work) else 0
+    lost_count = len(lost_launches(trace))
     dropped = sum(note.count for note in trace.notes if note.kind in (*_UNUSABLE, "dropped_event"))
     broken = sum(note.count for note in trace.notes if note.kind in ("truncated", "gzip_damaged"))
     return (
@@ -180,6 +180,9 @@ def _notes_table(trace: Trace) -> ReportTable:
 
 def _notes(trace: Trace, pieces: list[Pieces]) -> tuple[str, ...]:
     notes = [note.text + "." for note in trace.notes]
+    if not pieces and (lost := len(lost_launches(trace))):
+        launches = "a launch" if lost == 1 else f"{lost:,} launches"
+        notes.append(f"The trace has no GPU work, though {launches} submitted some: the device's records were lost.")
     early = sum(int((launch_latencies(trace, one)[0] < 0).sum()) for one in pieces)
     if early:
         notes.append(

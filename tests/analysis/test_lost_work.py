@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from explorer.analysis.contents import contents_report
 from explorer.analysis.gaps import gap_report
 from explorer.analysis.machine_output import report_object
 from explorer.analysis.step import step_report
@@ -90,3 +91,27 @@ def test_work_without_a_launch_may_be_that_of_a_launch_without_work() -> None:
 
     assert trust_report(trace).value("lost_work_count") == 1
     assert not any("cannot be trusted" in finding for finding in report_object(trace)["findings"])
+
+
+def test_a_trace_that_lost_all_its_gpu_work_is_not_taken_for_one_of_the_cpu() -> None:
+    trace = draw("""
+        operators aaaa.bbbb
+        host      .A....B..
+    """)
+
+    finding = "The GPU work of 2 launches was not recorded, so the CPU's operators are shown."
+    assert finding in report_object(trace)["findings"]
+    assert finding in gap_report(trace).notes
+    assert trust_report(trace).value("lost_work_count") == 2
+    assert "2 launches submitted some" in " ".join(trust_report(trace).notes)
+
+
+def test_a_trace_that_lost_all_its_gpu_work_is_not_told_to_record_the_gpu() -> None:
+    def option(drawing: str) -> str:
+        missing = contents_report(draw(drawing)).table("missing").set_index("what")["option"]
+        return str(missing["GPU time, gaps, launches"])
+
+    assert "ProfilerActivity.CUDA" in option("operators aaaa.bbbb")
+    lost = option("operators aaaa.bbbb\nhost .A....B..")
+    assert "ProfilerActivity.CUDA" not in lost
+    assert "larger buffers" in lost
