@@ -19,7 +19,8 @@ from explorer.units import Number, Unit
 
 QUESTION = "How far can this trace be trusted?"
 _LINKED_ENOUGH_RATIO = 0.95
-_ANY_OF_THE_WORK = "kernel counts, busy time, idle and its parts"
+_ANYTHING_LAUNCHED = "late host, launch latency, operators behind kernels"
+_ANYTHING_THAT_RAN = "kernel counts, busy time, idle and its parts"
 _A_STEP = "anything a step"
 _UNUSABLE = ("no_start", "far_start", "unfilled", "no_duration", "negative_duration")
 
@@ -54,9 +55,7 @@ def _linking(trace: Trace, pieces: list[Pieces]) -> tuple[_Entry, ...]:
     total = sum(len(one.row) for one in pieces)
     linked = sum(int((one.call_row != NO_ROW).sum()) for one in pieces)
     share = linked / total if total else None
-    blocks = (
-        "" if share is None or share >= _LINKED_ENOUGH_RATIO else "late host, launch latency, operators behind kernels"
-    )
+    blocks = "" if share is None or share >= _LINKED_ENOUGH_RATIO else _with_steps(trace, _ANYTHING_LAUNCHED)
     graphs = (
         np.concatenate([graph_launches(trace, one.call_row) for one in pieces]) if pieces else np.zeros(0, np.int64)
     )
@@ -80,6 +79,11 @@ def _linking(trace: Trace, pieces: list[Pieces]) -> tuple[_Entry, ...]:
             "" if len(graphs) else "No graph is launched.",
         ),
     )
+
+
+def _with_steps(trace: Trace, blocked: str) -> str:
+    """The verdicts, and those on a step where there are any: a step's work is found by its launches."""
+    return f"{blocked}, {_A_STEP}" if has_steps(trace) else blocked
 
 
 def _steps(trace: Trace) -> tuple[_Entry, ...]:
@@ -144,7 +148,7 @@ def _losses(trace: Trace) -> tuple[_Entry, ...]:
             "launches whose GPU work is missing",
             lost_count,
             "count",
-            _ANY_OF_THE_WORK + (f", {_A_STEP}" if has_steps(trace) else "") if lost_count else "",
+            _with_steps(trace, _ANYTHING_THAT_RAN) if lost_count else "",
         ),
         _Entry(
             "dropped_count", "events dropped while reading", dropped, "count", "the gaps around them" if dropped else ""

@@ -25,6 +25,7 @@ from explorer.analysis.lost_work import lost_launches_of
 from explorer.analysis.pieces import Pieces, devices_of, pieces_of, process_of, threads_of
 from explorer.spans import NO_ROW, Rows, Times
 from explorer.trace import Trace, codes_and_words, values, values_or
+from explorer.units import text
 
 WindowKind = Literal["steps", "trace"]
 _NO_WORK = "they launched no work on this device"
@@ -164,7 +165,8 @@ def _stepwise(trace: Trace, pieces: Pieces, steps: Rows) -> DeviceWindows:
         return _whole(
             pieces, (*_notes(left_out), "No step has a window of its own; the whole trace is taken as one step.")
         )
-    return DeviceWindows("steps", pieces, tuple(windows), membership, between, _notes(left_out))
+    notes = (*_notes(left_out), *_stray_notes(pieces.where((own == NO_ROW) & (membership == NO_ROW))))
+    return DeviceWindows("steps", pieces, tuple(windows), membership, between, notes)
 
 
 def _step_of_piece(trace: Trace, pieces: Pieces, start: Times, end: Times) -> Rows:
@@ -200,6 +202,20 @@ def _notes(left_out: Mapping[str, list[str]]) -> tuple[str, ...]:
         f"Left out, because {why}: {', '.join(names[:5])}{' and others' if len(names) > 5 else ''}."
         for why, names in left_out.items()
         if names
+    )
+
+
+def _stray_notes(stray: Pieces) -> tuple[str, ...]:
+    """A sentence a reason on GPU work of no step: how many pieces, and how long they kept the device busy."""
+    if stray.is_cpu:
+        return ()
+    is_linked = stray.call_row != NO_ROW
+    told = {"launched outside every one": stray.where(is_linked), "the launch is unknown": stray.where(~is_linked)}
+    return tuple(
+        f"{len(some.row):,} {'piece' if len(some.row) == 1 else 'pieces'} of GPU work "
+        f"({text(some.cover().total, 'ns')}) belong{'s' if len(some.row) == 1 else ''} to no step: {why}."
+        for why, some in told.items()
+        if len(some.row)
     )
 
 

@@ -27,6 +27,19 @@ def test_unlinked_work_blocks_what_needs_launches() -> None:
     assert "late host" in " ".join(report.table("blocks")["blocks"])
 
 
+def test_unlinked_work_blocks_the_steps_too() -> None:
+    marked = trust_report(
+        draw("""
+        steps    00001111
+        host     A...B...
+        stream 7 .a.?.b??
+    """)
+    )
+
+    blocks = marked.table("blocks").set_index("entry")["blocks"]
+    assert "anything a step" in blocks["GPU work with a known launch"]
+
+
 def test_launches_whose_work_is_missing_are_counted() -> None:
     assert (
         trust_report(

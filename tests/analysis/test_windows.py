@@ -49,3 +49,19 @@ def test_a_step_whose_launches_work_is_missing_is_not_said_to_have_launched_none
 
     assert "Left out, because they launched no work on this device: step#2." in report.notes
     assert "Left out, because their launches' work is missing from the trace: step#1." in report.notes
+
+
+def test_work_that_falls_into_no_step_is_counted() -> None:
+    trace = draw("""
+        steps    00000.....11111...
+        host     A.........B....C..
+        stream 7 .a.??.??...b??..c.
+    """)
+
+    report = gap_report(trace, "steps")
+
+    assert report.value("work_count") == 2
+    assert report.notes == (
+        "1 piece of GPU work (10.0 µs) belongs to no step: launched outside every one.",
+        "3 pieces of GPU work (60.0 µs) belong to no step: the launch is unknown.",
+    )
