@@ -11,7 +11,7 @@ from explorer.analysis.kernels import launch_latencies
 from explorer.analysis.lost_work import lost_launches
 from explorer.analysis.metrics import graph_launches
 from explorer.analysis.pieces import CPU, Pieces, devices_of, pieces_of
-from explorer.analysis.windows import default_window, device_windows, has_steps
+from explorer.analysis.windows import DeviceWindows, default_window, device_windows, has_steps
 from explorer.report import Column, Metric, Report, ReportTable
 from explorer.spans import NO_ROW
 from explorer.trace import Trace, codes_and_words, values
@@ -38,16 +38,16 @@ class _Entry:
 def trust_report(trace: Trace) -> Report:
     """The trust card (definitions.md), each entry with the verdicts that it blocks, and what reading repaired."""
     pieces = [pieces_of(trace, device) for device in devices_of(trace) if device != CPU]
+    devices = devices_of(trace)
+    windows = device_windows(trace, devices[0], default_window(trace)) if devices else None
     entries = (
         *_linking(trace, pieces),
-        *_steps(trace),
+        *_steps(trace, windows),
         *_timing(trace, pieces),
         *_losses(trace),
     )
     metrics = tuple(Metric(one.key, one.label, one.value, one.unit, None, one.reason) for one in entries)
-    kind = default_window(trace)
-    devices = devices_of(trace)
-    window = device_windows(trace, devices[0], kind).text if devices else "an empty trace"
+    window = windows.text if windows else "an empty trace"
     return Report(QUESTION, window, metrics, (_blocks_table(entries), _notes_table(trace)), _notes(trace, pieces))
 
 
@@ -86,10 +86,12 @@ def _with_steps(trace: Trace, blocked: str) -> str:
     return f"{blocked}, {_A_STEP}" if has_steps(trace) else blocked
 
 
-def _steps(trace: Trace) -> tuple[_Entry, ...]:
+def _steps(trace: Trace, windows: DeviceWindows | None) -> tuple[_Entry, ...]:
     kinds, words = codes_and_words(trace.annotations, "kind")
     count = int((kinds == words.index("step")).sum()) if "step" in words else 0
-    return (_Entry("step_count", "steps found", count, "count", "" if count else _A_STEP),)
+    return (
+        _Entry("step_count", "steps found", count, "count", "" if windows and windows.kind == "steps" else _A_STEP),
+    )
 
 
 def _timing(trace: Trace, pieces: list[Pieces]) -> tuple[_Entry, ...]:

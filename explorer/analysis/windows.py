@@ -32,6 +32,7 @@ _NO_WORK = "they launched no work on this device"
 _LOST_WORK = "their launches' work is missing from the trace"
 _OVERTAKEN = "their work ended before the previous step's work, or their own host start, where a window would begin"
 """Why a step has no window, as notes say it."""
+_OTHER_PROCESS = "The steps of this trace are marked by another process than the one that launched this device's work"
 
 
 @dataclass(frozen=True)
@@ -95,13 +96,14 @@ def has_step_windows(trace: Trace) -> bool:
 
 
 def device_windows(trace: Trace, device: str, kind: WindowKind) -> DeviceWindows:
-    """The windows of that kind; without step marks the whole trace is one step, and a note says so."""
+    """The windows of that kind; without step marks of its process the whole trace is one step, and a note says so."""
     pieces = pieces_of(trace, device)
     if kind == "trace":
         return _whole(pieces)
     steps = _step_marks(trace, pieces)
     if len(steps) == 0:
-        return _whole(pieces, ("Nothing marks steps in this trace; the whole of it is taken as one step.",))
+        who = _OTHER_PROCESS if has_steps(trace) else "Nothing marks steps in this trace"
+        return _whole(pieces, (f"{who}; the whole of it is taken as one step.",))
     return _stepwise(trace, pieces, steps)
 
 

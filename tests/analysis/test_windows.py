@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from explorer.analysis.gaps import gap_report
-from tests.drawing import draw
+from explorer.analysis.trust import trust_report
+from tests.drawing import draw, drawn_document
+from tests.reading import trace_of_events
 
 
 def test_a_mark_inside_a_step_cuts_nothing_off_it() -> None:
@@ -65,3 +67,19 @@ def test_work_that_falls_into_no_step_is_counted() -> None:
         "1 piece of GPU work (10.0 µs) belongs to no step: launched outside every one.",
         "3 pieces of GPU work (60.0 µs) belong to no step: the launch is unknown.",
     )
+
+
+def test_steps_that_another_process_marks_are_said_to_be_that() -> None:
+    events = drawn_document("""
+        steps    00001111
+        host     A...B...
+        stream 7 .aa..bb.
+    """)["traceEvents"]
+    marks = [event for event in events if event["cat"] == "user_annotation"]
+    trace = trace_of_events([{**event, "pid": 999} if event in marks else event for event in events])
+
+    (note,) = gap_report(trace, "steps").notes
+    assert "marked by another process" in note
+    card = trust_report(trace)
+    assert card.value("step_count") == 2
+    assert "anything a step" in card.table("blocks").set_index("entry")["blocks"]["steps found"]
