@@ -195,8 +195,12 @@ TWO_DEVICES = """
 
 @pytest.mark.parametrize(
     ("drawing", "window"),
-    [(TWO_DEVICES, "the whole trace of device 0, the first of 2"), ("host 1 ~", "an empty trace")],
-    ids=["two devices", "none"],
+    [
+        (TWO_DEVICES, "the whole trace of device 0, the first of 2"),
+        ("host 1 ~", "no GPU work and no operators"),
+        ("", "an empty trace"),
+    ],
+    ids=["two devices", "none", "empty"],
 )
 def test_traces_of_any_number_of_devices_are_compared(
     drawing: str, window: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from explorer.analysis.pieces import Pieces, devices_of
+from explorer.analysis.pieces import Pieces, devices_of, no_pieces_text
 from explorer.analysis.windows import WindowKind, default_window, device_windows
 from explorer.attention_names import BACKEND_LABELS, Backends, backend_of_name, backend_that_ran
 from explorer.facts import Facts
@@ -50,7 +50,7 @@ def attention_share(trace: Trace, window: WindowKind | None = None) -> Report:
     """
     devices = devices_of(trace)
     if not devices:
-        return Report(QUESTION, "an empty trace", notes=("This trace has no work.",))
+        return Report(QUESTION, no_pieces_text(trace), notes=("This trace has no work.",))
     windows = device_windows(trace, devices[0], window or default_window(trace))
     pieces = windows.pieces.where(windows.window_of_piece != NO_ROW)
     steps = max(len(windows.windows), 1)

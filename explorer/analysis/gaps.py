@@ -16,7 +16,7 @@ from explorer.analysis.metrics import (
     to_metrics,
     unknown_metrics,
 )
-from explorer.analysis.pieces import devices_of
+from explorer.analysis.pieces import devices_of, no_pieces_text
 from explorer.analysis.windows import WindowKind, default_window
 from explorer.report import Column, Metric, Report, ReportTable
 from explorer.spans import NO_ROW
@@ -48,7 +48,7 @@ def gap_report(trace: Trace, window: WindowKind | None = None) -> Report:
         return Report(QUESTION, only.window, only.metrics, only.tables, only.notes, children)
     if not facts:
         why = "The trace has neither GPU work nor operators."
-        return Report(QUESTION, "an empty trace", unknown_metrics(why), (), (why,))
+        return Report(QUESTION, no_pieces_text(trace), unknown_metrics(why), (), (why,))
     totals = _summed([metric_values(one) for one in facts])
     notes = (f"Sums over {len(facts)} devices; each has its own report.",)
     return Report(QUESTION, facts[0].windows.text, to_metrics(totals), (), notes, children)

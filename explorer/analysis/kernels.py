@@ -8,7 +8,7 @@ import pandas as pd
 
 from explorer.analysis.blame import categorical
 from explorer.analysis.metrics import graph_launches
-from explorer.analysis.pieces import CPU, Pieces, devices_of, has_word, process_of
+from explorer.analysis.pieces import CPU, Pieces, devices_of, has_word, no_pieces_text, process_of
 from explorer.analysis.windows import DeviceWindows, WindowKind, default_window, device_windows
 from explorer.report import Column, Metric, Report, ReportTable
 from explorer.spans import NO_ROW, Rows, Times, distinct_rows
@@ -42,7 +42,7 @@ def kernel_report(trace: Trace, window: WindowKind | None = None) -> Report:
     kind = window or default_window(trace)
     children = {device: _device_report(trace, device_windows(trace, device, kind)) for device in devices_of(trace)}
     if not children:
-        return Report(QUESTION, "an empty trace", notes=("This trace has no work.",))
+        return Report(QUESTION, no_pieces_text(trace), notes=("This trace has no work.",))
     first = next(iter(children.values()))
     if len(children) == 1:
         return Report(QUESTION, first.window, first.metrics, first.tables, first.notes, children)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from explorer.analysis.blame import categorical, names_of
-from explorer.analysis.pieces import CPU, Pieces, devices_of
+from explorer.analysis.pieces import CPU, Pieces, devices_of, no_pieces_text
 from explorer.analysis.windows import DeviceWindows, WindowKind, default_window, device_windows
 from explorer.report import Column, Metric, Report, ReportTable
 from explorer.spans import NO_ROW, Rows, Times
@@ -64,7 +64,8 @@ def launch_report(trace: Trace, window: WindowKind | None = None) -> Report:
         if device != CPU
     }
     if not children:
-        return Report(QUESTION, "an empty trace", notes=(_NO_LAUNCHES,))
+        looked_at = "no GPU work" if devices_of(trace) else no_pieces_text(trace)
+        return Report(QUESTION, looked_at, notes=(_NO_LAUNCHES,))
     first = next(iter(children.values()))
     return Report(QUESTION, first.window, first.metrics, first.tables, first.notes, children)
 

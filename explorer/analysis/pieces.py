@@ -63,6 +63,11 @@ def devices_of(trace: Trace) -> list[str]:
     return trace.devices() or ([CPU] if len(trace.operators) else [])
 
 
+def no_pieces_text(trace: Trace) -> str:
+    """What a trace without any device to analyse is, in place of the window that was looked at."""
+    return "no GPU work and no operators" if trace.source.event_count else "an empty trace"
+
+
 def pieces_of(trace: Trace, device: str) -> Pieces:
     """Everything that ran on a device."""
     return _operator_pieces(trace) if device == CPU else _work_pieces(trace, device)

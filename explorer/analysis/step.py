@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from explorer.analysis.findings import lost_work_finding
 from explorer.analysis.metrics import DeviceFacts, device_facts, metric_values
-from explorer.analysis.pieces import devices_of
+from explorer.analysis.pieces import devices_of, no_pieces_text
 from explorer.analysis.windows import WindowKind, default_window
 from explorer.facts import Facts
 from explorer.report import Metric, Report
@@ -57,7 +57,8 @@ def step_report(
     if len(devices) > 1 and device is None:
         notes += (f"Of {len(devices)} devices the first, {devices[0]}, is shown.",)
     disturbed = _disturbed(facts)
-    return Report(QUESTION, _window_text(shown, devices), metrics, (), (*notes, disturbed) if disturbed else notes)
+    looked_at = _window_text(shown, devices) if shown else no_pieces_text(trace)
+    return Report(QUESTION, looked_at, metrics, (), (*notes, disturbed) if disturbed else notes)
 
 
 def _disturbed(facts: Facts | None) -> str:
@@ -71,11 +72,9 @@ def _disturbed(facts: Facts | None) -> str:
     )
 
 
-def _window_text(shown: DeviceFacts | None, devices: Sequence[str]) -> str:
-    if shown is None:
-        return "an empty trace"
+def _window_text(shown: DeviceFacts, devices: Sequence[str]) -> str:
     looked_at = "profiled steps" if shown.windows.kind == "steps" else "the whole trace"
-    place = "the first" if devices and shown.device == devices[0] else "one"
+    place = "the first" if shown.device == devices[0] else "one"
     others = f", {place} of {len(devices)}" if len(devices) > 1 else ""
     return f"{looked_at} of device {shown.device}{others}"
 

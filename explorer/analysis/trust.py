@@ -10,7 +10,7 @@ import pandas as pd
 from explorer.analysis.kernels import launch_latencies
 from explorer.analysis.lost_work import lost_launches
 from explorer.analysis.metrics import graph_launches
-from explorer.analysis.pieces import CPU, Pieces, devices_of, pieces_of
+from explorer.analysis.pieces import CPU, Pieces, devices_of, no_pieces_text, pieces_of
 from explorer.analysis.windows import DeviceWindows, default_window, device_windows, has_steps
 from explorer.report import Column, Metric, Report, ReportTable
 from explorer.spans import NO_ROW
@@ -47,7 +47,7 @@ def trust_report(trace: Trace) -> Report:
         *_losses(trace),
     )
     metrics = tuple(Metric(one.key, one.label, one.value, one.unit, None, one.reason) for one in entries)
-    window = windows.text if windows else "an empty trace"
+    window = windows.text if windows else no_pieces_text(trace)
     return Report(QUESTION, window, metrics, (_blocks_table(entries), _notes_table(trace)), _notes(trace, pieces))
 
 

@@ -81,3 +81,7 @@ def test_trace_without_launches_says_so() -> None:
     assert launch_report(draw("operators  aa.bb")).notes == (
         "No launch of this trace is known; on the CPU nothing is launched.",
     )
+
+
+def test_a_trace_of_the_cpu_is_not_called_an_empty_one() -> None:
+    assert launch_report(draw("operators aaa..b")).window == "no GPU work"
