@@ -160,8 +160,16 @@ def _add_buckets(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true")
 
 
+_RULE_OF_OPTION = {"max_num_seqs": "vllm", "batched_tokens": "vllm", "request_pool": "sglang"}
+
+
 def _buckets(chosen: argparse.Namespace) -> int:
-    lists = [(rule, _sizes(rule, chosen)) for rule in dict.fromkeys(chosen.rule or ["vllm"])]
+    rules = list(dict.fromkeys(chosen.rule or ["vllm"]))
+    for name, rule in _RULE_OF_OPTION.items():
+        if getattr(chosen, name) is not None and rule not in rules:
+            option = name.replace("_", "-")
+            raise SettingsError(f"--{option} changes the {rule} list only; add --rule {rule} or leave it out.")
+    lists = [(rule, _sizes(rule, chosen)) for rule in rules]
     padded = [(rule, pad(batch, sizes)) for rule, sizes in lists for batch in chosen.batch]
     if chosen.json:
         _print_json(

@@ -48,6 +48,9 @@ def test_buckets_follow_from_the_running_limit(capsys: pytest.CaptureFixture[str
     [
         (["buckets", "--rule", "sglang"], "give --max"),
         (["buckets", "--max", "0"], "--max is 0"),
+        (["buckets", "--rule", "sglang", "--max", "8", "--max-num-seqs", "3"], "--max-num-seqs changes the vllm list"),
+        (["buckets", "--rule", "powers", "--max", "8", "--batched-tokens", "9"], "--batched-tokens changes the vllm"),
+        (["buckets", "--request-pool", "3"], "--request-pool changes the sglang list"),
         (["buckets", "--max", "8", "--batch", "0"], "from 1"),
         (["run", "--out", "x", "--device", "cpu", "--mode", "cuda_graph"], "CUDA device"),
         (["run", "--out", "x", "--model", "gpt-5"], "choose one of tiny"),
