@@ -35,9 +35,9 @@ def run(settings: GallerySettings, folder: Path, journal: Journal) -> None:
     """Makes the whole gallery; an expression that fails says so in its result and the others go on."""
     torch.set_grad_enabled(False)
     device = torch.device(settings.device)
-    gallery = _Gallery(settings, folder, journal, device)
     with journal.stage("environment"):
-        journal.update(environment=read_environment(device))
+        journal.update(environment=read_environment(device))  # before anything else asks for a device that is not there
+        gallery = _Gallery(settings, folder, journal, device)
         journal.update(calibration=calibrate(device, getattr(torch, settings.dtype)))
         prepare_inductor(device)
     with journal.stage("expressions"):

@@ -39,8 +39,10 @@ def run(settings: ProbeSettings, folder: Path, journal: Journal) -> None:
     """Makes the whole probe; a call that is refused or fails is a cell, and whatever else is raised ends the probe."""
     torch.set_grad_enabled(False)
     torch.set_warn_always(True)  # several refusals are said once a process otherwise
-    probe = _Probe(settings, folder, journal)
+    device = torch.device(settings.device)
     with journal.stage("environment"):
+        journal.update(environment=read_environment(device))  # before anything else asks for a device that is not there
+        probe = _Probe(settings, folder, journal, device)
         probe.look_around()
     with journal.stage("calls"):
         probe.examine_calls()
@@ -60,19 +62,18 @@ def run(settings: ProbeSettings, folder: Path, journal: Journal) -> None:
 class _Probe:
     """The results as they grow, and the runs that the profiler will be shown at the end."""
 
-    def __init__(self, settings: ProbeSettings, folder: Path, journal: Journal) -> None:
+    def __init__(self, settings: ProbeSettings, folder: Path, journal: Journal, device: torch.device) -> None:
         self._settings = settings
         self._folder = folder
         self._journal = journal
-        self._device = torch.device(settings.device)
+        self._device = device
         self._stopwatch = Stopwatch(self._device, settings.repeat_count)
         self._results = ProbeResults()
         self._marked: list[tuple[Marked, Callable[[list[str]], None]]] = []
         self._flex_runs: dict[str, Run] = {}
 
     def look_around(self) -> None:
-        """Environment, ceilings, and the priority order before and after a first call of every backend."""
-        self._journal.update(environment=read_environment(self._device))
+        """Ceilings, and the priority order before and after a first call of every backend."""
         before = ask.priority_order()
         _warm_up(self._device)
         self._write(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from explorer.engine import gallery
 from explorer.engine.gallery_expressions import expression_of
 from explorer.engine.gallery_operators import watch_operators
+from explorer.engine.journal import Journal
 from explorer.errors import SettingsError
 from explorer.gallery_results import ExpressionResult, GalleryResults, results_from_json
 from explorer.gallery_settings import EXPRESSION_TITLES, GallerySettings
@@ -182,3 +185,9 @@ def test_both_sides_agree_with_float64(results: GalleryResults, name: str) -> No
 def test_recording_is_finished_and_has_a_trace(recording: Recording) -> None:
     assert recording.state() == "finished"
     assert recording.trace_path.is_file()
+
+
+def test_gallery_on_a_device_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(SettingsError, match="choose device cpu"):
+        gallery.run(GallerySettings(device="cuda"), tmp_path, Journal(tmp_path, io.StringIO(), "gallery"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,9 @@ import torch._inductor.config as inductor_config
 from explorer.attention_call import AttentionCall
 from explorer.attention_calls import calls_of
 from explorer.attention_names import backend_that_ran
+from explorer.engine import probe
 from explorer.engine import probe_ask as ask
+from explorer.engine.journal import Journal
 from explorer.engine.probe_cells import Examiner, FlexBudget, changes_of, enabling_changes
 from explorer.engine.probe_graphs import KEPT_PAIRS, compiled_under, try_compile, try_graphs
 from explorer.engine.probe_inputs import make_inputs
@@ -23,6 +26,7 @@ from explorer.engine.probe_kernels import Marked, kernels_of
 from explorer.engine.probe_measure import Stopwatch
 from explorer.engine.probe_ragged import WAYS, Phase, Way, ragged_batch, ragged_reference, ragged_result, ragged_run
 from explorer.engine.probe_reasons import reason_of
+from explorer.errors import SettingsError
 from explorer.probe_results import CallResult, results_from_json
 from explorer.probe_settings import ProbeSettings
 from explorer.recording import create_recording
@@ -197,3 +201,9 @@ def test_probe_leaves_results_kernels_and_a_trace(tmp_path: Path) -> None:
 
 def ran_backends(result: CallResult) -> set[str | None]:
     return {cell.ran_backend for cell in result.cells if cell.outcome == "ran"}
+
+
+def test_probe_on_a_device_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(SettingsError, match="choose device cpu"):
+        probe.run(ProbeSettings(device="cuda"), tmp_path, Journal(tmp_path, io.StringIO(), "probe"))
