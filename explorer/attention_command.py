@@ -30,8 +30,11 @@ def add_attention(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--call",
         nargs="+",
+        action="append",
+        default=[],
         metavar="FIELD=VALUE",
-        help="a call of your own, such as: --call query_tokens=1 kv_tokens=1024 kv_head_count=8 mask=padding",
+        help="a call of your own, such as: --call query_tokens=1 kv_tokens=1024 kv_head_count=8 mask=padding; may be "
+        "given more than once",
     )
     parser.add_argument("--repeats", type=int, default=defaults.repeat_count)
     parser.add_argument("--flex-seconds", type=int, help="time for compiling flex attention; 0 leaves it out")
@@ -56,7 +59,7 @@ def probe_settings(chosen: argparse.Namespace) -> ProbeSettings:
     flex_seconds = chosen.flex_seconds
     if flex_seconds is None:
         flex_seconds = ProbeSettings().flex_seconds if device == "cuda" else 0  # a minute a call on a CPU
-    own_calls = [_own_call(chosen.call)] if chosen.call else []
+    own_calls = _own_calls(chosen.call)
     sets = chosen.sets if chosen.sets is not None else (() if own_calls else CALL_SETS)
     return ProbeSettings.from_json(
         {
@@ -72,8 +75,21 @@ def probe_settings(chosen: argparse.Namespace) -> ProbeSettings:
     )
 
 
-def _own_call(pairs: list[str]) -> dict[str, Any]:
-    fields: dict[str, Any] = {"label": _OWN_CALL_LABEL}
+def _own_calls(given: list[list[str]]) -> list[dict[str, Any]]:
+    """The fields of every call; those without a label are numbered from the second on."""
+    calls = [
+        _own_call(pairs, _OWN_CALL_LABEL if number == 1 else f"{_OWN_CALL_LABEL} {number}")
+        for number, pairs in enumerate(given, start=1)
+    ]
+    labels = [call["label"] for call in calls]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise SettingsError(f"Two calls are labelled {label!r}; give each a label of its own: label=NAME.")
+    return calls
+
+
+def _own_call(pairs: list[str], label: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {"label": label}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or name not in AttentionCall.__dataclass_fields__:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from explorer.analysis.attention import attention_report, headline
-from explorer.analysis.attention_output import attention_object
+from explorer.analysis.attention import headline
+from explorer.analysis.attention_output import attention_object, told_report
 from explorer.analysis.compare import common_window, comparable, compare_parts, compare_reports, comparison_sentence
 from explorer.analysis.gaps import gap_report
 from explorer.analysis.kernels import kernel_report
@@ -187,7 +187,7 @@ def json_attention(folder: Path) -> dict[str, Any]:
 def attention_lines(folder: Path) -> str:
     """The finding, every choice and every cell of a probe as plain text."""
     results, facts = _open_probe(folder)
-    return "\n\n".join([headline(results), "\n".join(report_lines(attention_report(results, facts)))])
+    return "\n\n".join([headline(results), "\n".join(report_lines(told_report(results, facts)))])
 
 
 def json_sweep(folder: Path) -> dict[str, Any]:

@@ -40,6 +40,17 @@ def test_own_call_is_read_and_stands_alone() -> None:
     )
 
 
+def test_every_call_given_is_tried() -> None:
+    settings = settings_of(
+        *("--call", "query_tokens=1", "--call", "query_tokens=2", "label=mine"), *("--call", "query_tokens=3")
+    )
+    assert [(call.label, call.query_tokens) for call in settings.calls()] == [
+        ("own call", 1),
+        ("mine", 2),
+        ("own call 3", 3),
+    ]
+
+
 def test_cpu_leaves_flex_out_and_takes_small_sizes() -> None:
     on_cpu, on_gpu = settings_of("--device", "cpu"), settings_of("--device", "cuda")
     assert (on_cpu.flex_seconds, on_cpu.scale) == (0, "small")
@@ -53,6 +64,7 @@ def test_cpu_leaves_flex_out_and_takes_small_sizes() -> None:
         (("--call", "head_size=wide"), "choose a number"),
         (("--call", "is_causal=perhaps"), "is_causal is 'perhaps'"),
         (("--call", "dropout_ratio=2"), "dropout_ratio is 2.0"),
+        (("--call", "label=mine", "--call", "label=mine"), "Two calls are labelled 'mine'"),
         (("--sets",), "Nothing to try"),
     ],
 )
@@ -72,7 +84,9 @@ def test_probe_is_told_as_json_and_as_text(tmp_path: Path, capsys: pytest.Captur
     assert main(["attention", str(tmp_path / "probe"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["calls"][0]["chosen"] == "cudnn"
     assert main(["attention", str(tmp_path / "probe")]) == 0
-    assert "Every backend's answer" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "Every backend's answer" in told
+    assert "note: is_causal with 128 queries and 1,024 keys is aligned upper left" in told
 
 
 def test_recording_of_a_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

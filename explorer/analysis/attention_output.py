@@ -1,15 +1,24 @@
-"""What does `explorer attention --json` print? One object; unknown is null."""
+"""What does `explorer attention` print, with `--json` as one object? Unknown is null."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from explorer.analysis.attention import attention_report, headline
 from explorer.analysis.attention_choice import fastest_cell, is_slower_choice, possible_gain, rates_of
+from explorer.analysis.mask_lens import causal_warnings
 from explorer.facts import Facts
 from explorer.probe_results import CallResult, Cell, ProbeResults
-from explorer.report import metrics_to_json
+from explorer.report import Report, metrics_to_json
+
+
+def told_report(results: ProbeResults, facts: Facts) -> Report:
+    """The report with a note on `is_causal` for every two lengths that differ; the page has pictures of masks for it."""
+    causal = [result.call for result in results.calls if result.call.is_causal]
+    warnings = [warning for call in causal for warning in causal_warnings(call.query_tokens, call.kv_tokens)]
+    report = attention_report(results, facts)
+    return replace(report, notes=(*report.notes, *dict.fromkeys(warnings)))
 
 
 def attention_object(results: ProbeResults, facts: Facts) -> dict[str, Any]:
@@ -18,7 +27,7 @@ def attention_object(results: ProbeResults, facts: Facts) -> dict[str, Any]:
     A cell has Cell's fields and the achieved rates; `enabling` lists the smallest sets of changes, `changes` what
     would be chosen and accepted with one choice turned.
     """
-    report = attention_report(results, facts)
+    report = told_report(results, facts)
     environment = facts.environment
     return {
         "device": environment.device_name if environment else None,

@@ -25,7 +25,7 @@ from explorer.analysis.attention_choice import (
     possible_gain,
     rates_of,
 )
-from explorer.analysis.attention_output import attention_object
+from explorer.analysis.attention_output import attention_object, told_report
 from explorer.analysis.attention_sides import paired_calls, sides_sentence
 from explorer.facts import Facts
 from explorer.probe_results import CallResult, Cell, ProbeResults
@@ -120,6 +120,14 @@ def test_cpu_probe_says_that_cpu_and_cuda_differ() -> None:
     on_cpu = dataclasses.replace(RESULTS, build_backends=["flash", "math"])
     assert any("CPU and CUDA differ" in note for note in attention_report(on_cpu, drawn_facts()).notes)
     assert not any("CPU and CUDA differ" in note for note in attention_report(RESULTS, drawn_facts()).notes)
+
+
+def test_is_causal_with_unequal_lengths_is_warned_of_in_notes() -> None:
+    found = told_report(RESULTS, drawn_facts()).notes
+    warnings = [note for note in found if "aligned upper left" in note]
+    assert len(warnings) == 1  # HUGE is causal too, with as many queries as keys
+    assert warnings[0].startswith("is_causal with 128 queries and 1,024 keys")
+    assert warnings[0] in attention_object(RESULTS, drawn_facts())["notes"]
 
 
 def test_redundant_work_of_the_square_trick_is_a_share() -> None:
