@@ -110,10 +110,13 @@ def nest(start: Times, end: Times) -> Nesting:
     """
     depth = _open_before(start, end)
     parent = _parents_by_depth(depth)
-    crosses = (end[parent] < end) & (parent != NO_ROW)
-    if not crosses.any():
-        return Nesting(depth.astype(np.int32), parent, 0)
-    return _nest_one_by_one(start, end)
+    if _crosses(end, parent).any():  # the latest span of the depth above may have closed before
+        parent = _parents_one_by_one(start, end)
+    return Nesting(depth.astype(np.int32), parent, int(_crosses(end, parent).sum()))
+
+
+def _crosses(end: Times, parent: Rows) -> npt.NDArray[np.bool_]:
+    return np.asarray((end[parent] < end) & (parent != NO_ROW))
 
 
 def innermost_at(times: Times, rows: Rows, start: Times, end: Times, parent: Rows) -> Rows:
@@ -155,28 +158,21 @@ def _parents_by_depth(depth: Rows) -> Rows:
     return parent
 
 
-def _nest_one_by_one(start: Times, end: Times) -> Nesting:
-    depth = np.zeros(len(start), np.int32)
+def _parents_one_by_one(start: Times, end: Times) -> Rows:
+    """Each span's parent, crossing or not: the top of a stack whose closed spans go when they are met on the top.
+
+    Whatever closed below an open one stays until then: no later span can have it for a parent.
+    """
     parent = np.full(len(start), NO_ROW, np.int64)
-    crossing_count = 0
-    starts, ends = start.tolist(), end.tolist()
+    ends = end.tolist()
     stack: list[int] = []
-    for row in range(len(starts)):
-        stack = _still_open(stack, ends, starts[row], after_crossing=crossing_count > 0)
-        depth[row] = len(stack)
+    for row, now in enumerate(start.tolist()):
+        while stack and ends[stack[-1]] <= now:
+            stack.pop()
         if stack:
             parent[row] = stack[-1]
-            crossing_count += ends[row] > ends[stack[-1]]
         stack.append(row)
-    return Nesting(depth, parent, crossing_count)
-
-
-def _still_open(stack: list[int], ends: list[int], now: int, *, after_crossing: bool) -> list[int]:
-    if after_crossing:  # only then can a closed span lie under an open one
-        return [row for row in stack if ends[row] > now]
-    while stack and ends[stack[-1]] <= now:
-        stack.pop()
-    return stack
+    return parent
 
 
 @dataclass(frozen=True)
