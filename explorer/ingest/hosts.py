@@ -78,6 +78,7 @@ class HostSide:
             self.merged.host_document[calls],
             host.process[calls],
             host.thread[calls],
+            calls,
         )
 
     def _host_columns(self, rows: Rows) -> dict[str, Any]:

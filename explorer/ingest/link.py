@@ -38,7 +38,8 @@ def link(documents: list[Document]) -> Linked:
     dropped_document = np.repeat(np.arange(len(documents)), [len(document.dropped_work) for document in documents])
     merged = merge(documents)
     hosts, works = HostSide(merged), WorkSide(merged, dropped_document)
-    call_of_work = launch_of_work(hosts.calls_side(), works.side())
+    launches = launch_of_work(hosts.calls_side(), works.side())
+    call_of_work = launches.call_row
     operator_of_call = hosts.operators_of_calls()
     return Linked(
         operators=hosts.operator_table(),
@@ -48,5 +49,5 @@ def link(documents: list[Document]) -> Linked:
         frames=hosts.frame_table(),
         dropped_work=works.dropped_table(),
         base_time_ns=merged.base_time_ns,
-        notes=(*merged.notes, *works.notes, *hosts.notes),
+        notes=(*merged.notes, *works.notes, *launches.notes, *hosts.notes),
     )

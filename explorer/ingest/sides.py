@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from explorer.ingest.columns import Longs
+from explorer.spans import Rows
 
 
 @dataclass(frozen=True)
@@ -20,3 +21,4 @@ class Side:
     document: npt.NDArray[np.int32]
     owner: npt.NDArray[np.int32]
     thread: npt.NDArray[np.int32]
+    file_row: Rows  # in the order of the file

@@ -37,7 +37,7 @@ class WorkSide:
     def side(self) -> Side:
         """What finding launches needs of the work."""
         correlation, document = self.events.correlation[self.rows], self.merged.work_document[self.rows]
-        return Side(self.start_ns, self.end_ns, correlation, document, self.device, self.device)
+        return Side(self.start_ns, self.end_ns, correlation, document, self.device, self.device, self.rows)
 
     def is_pageable(self) -> npt.NDArray[np.bool_]:
         """Which pieces copy from or to pageable memory."""

@@ -154,6 +154,96 @@ def test_stream_of_two_devices_is_two_streams() -> None:
     assert trace.work["end_ns"].to_pylist() == [50_000, 10_000]
 
 
+def one_pid(events: list[dict[str, Any]], tid: int = 1) -> list[dict[str, Any]]:
+    """The events with their host calls in process 1, as in containers."""
+    return [one if one["cat"] == "kernel" else {**one, "pid": 1, "tid": tid} for one in events]
+
+
+def lateness_us(trace: Trace) -> list[tuple[str, set[float]]]:
+    """Each device with the times from launch to start of its work, as their set."""
+    launched = trace.calls["start_ns"].to_pylist()
+    rows = trace.work.to_pylist()
+    return [
+        (device, {(row["start_ns"] - launched[row["call_row"]]) / 1000 for row in rows if row["device"] == device})
+        for device in trace.devices()
+    ]
+
+
+@pytest.mark.parametrize("second_thread", [1, 2])
+@pytest.mark.parametrize(("late_us", "latency_us"), [(50, 150), (30, 120), (80, 9), (-40, 250)])
+@pytest.mark.parametrize("second_numbers", [range(1, 20), range(3, 25)])
+def test_ranks_merged_under_one_process_id_keep_their_own_launches(
+    second_thread: int, late_us: int, latency_us: int, second_numbers: range
+) -> None:
+    first = one_pid(rank_events(0, range(1, 20), latency_us=150))
+    second = one_pid(rank_events(1, second_numbers, late_us, latency_us), second_thread)
+
+    trace = trace_of_events([*first, *second])
+
+    assert lateness_us(trace) == [("0", {150}), ("1", {latency_us})]
+    assert set(trace.calls["work_count"].to_pylist()) == {1}
+    assert [(note.kind, note.count) for note in trace.notes] == [("launch_by_order", 19 + len(second_numbers))]
+
+
+def test_graphs_of_ranks_merged_under_one_process_id_keep_their_own_launches() -> None:
+    events = []
+    for rank in (0, 1):
+        launches = one_pid(rank_events(rank, range(1, 20), late_us=30 * rank, latency_us=40))
+        second_pieces = [{**one, "ts": one["ts"] + 7} for one in launches if one["cat"] == "kernel"]
+        events += launches + second_pieces
+
+    trace = trace_of_events(events)
+
+    assert lateness_us(trace) == [("0", {40, 47}), ("1", {40, 47})]
+    assert set(trace.calls["work_count"].to_pylist()) == {2}
+
+
+def test_ids_that_begin_again_in_one_process_with_two_devices_link_by_time() -> None:
+    events = []
+    for window in (0, 1):
+        for rank in (0, 1):
+            numbers = range(1, 20) if rank == 0 else range(20, 40)
+            events += one_pid(rank_events(rank, numbers, late_us=10_000 * window))
+
+    trace = trace_of_events(events)
+
+    assert lateness_us(trace) == [("0", {9}), ("1", {9})]
+    assert not trace.notes
+
+
+@pytest.mark.parametrize("second_process", [1, 2])
+def test_launches_of_two_ranks_on_one_device_go_with_their_work_in_order(second_process: int) -> None:
+    second = rank_events(0, range(1, 20), late_us=30, latency_us=50)
+    second = [one if one["cat"] == "kernel" else {**one, "pid": second_process} for one in second]
+
+    trace = trace_of_events([*one_pid(rank_events(0, range(1, 20), latency_us=50)), *second])
+
+    assert lateness_us(trace) == [("0", {50})]
+    assert set(trace.calls["work_count"].to_pylist()) == {1}
+    assert [(note.kind, note.count) for note in trace.notes] == [("launch_by_order", 38)]
+
+
+def test_work_of_two_launches_that_cannot_be_told_apart_is_no_graph_launchs() -> None:
+    calls = [event("cuda_runtime", "cudaGraphLaunch", start, 5, correlation=1) for start in (0, 10)]
+    works = [event("kernel", "k", 20 + 10 * number, 5, pid=0, stream=7, correlation=1) for number in range(3)]
+
+    trace = trace_of_events([*calls, *works])
+
+    assert trace.work["call_row"].null_count == 3
+    assert [(note.kind, note.count) for note in trace.notes] == [("launch_untold", 3)]
+
+
+def test_graph_launch_keeps_its_work_beside_calls_of_a_process_without_devices() -> None:
+    graph = [event("kernel", "k", 2020 + 5 * number, 3, pid=0, stream=7, correlation=20) for number in range(3)]
+    launch = event("cuda_runtime", "cudaGraphLaunch", 2000, 5, pid=100, correlation=20)
+    other = [one for one in rank_events(1, range(1, 30), late_us=12) if one["cat"] != "kernel"]
+
+    trace = trace_of_events([*rank_events(0, range(1, 20)), launch, *graph, *other])
+
+    assert processes_of_devices(trace) == [("0", "100")]
+    assert not trace.notes
+
+
 def test_work_that_ends_after_the_end_of_the_next_on_its_stream_is_clipped_and_said() -> None:
     trace = trace_of_events(
         [event("kernel", "long", 0, 50, pid=0, stream=7), event("kernel", "next", 5, 5, pid=0, stream=7)]
