@@ -66,7 +66,7 @@ WORK = pa.schema(
         pa.field("correlation", pa.int64()),
         pa.field("call_row", pa.int64()),  # its launch
         pa.field("operator_row", pa.int64()),  # the launch's innermost operator
-        pa.field("position_in_launch", pa.int32()),  # 0 = the first piece of its launch
+        pa.field("position_in_launch", pa.int32()),  # 0 = the first piece of its launch on its device
         pa.field("grid", NAME),  # "8,1,1"
         pa.field("block", NAME),
         pa.field("registers_per_thread", pa.int32()),

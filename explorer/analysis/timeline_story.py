@@ -108,10 +108,11 @@ def _launch_entries(timeline: Timeline, work_row: int, place: Place, launched_by
         Entry("launch latency", place.start_ns - launched_by.start_ns, "ns"),
         Entry("queued after the call", place.start_ns - launched_by.end_ns, "ns"),
     ]
-    count = number_in(trace, "calls", "work_count", call)
-    if count is not None and count > 1:
+    devices, _ = codes_and_words(trace.work, "device")
+    siblings = (values_or(trace.work, "call_row", NO_ROW) == call) & (devices == devices[work_row])
+    if (count := int(siblings.sum())) > 1:
         position = number_in(trace, "work", "position_in_launch", work_row)
-        entries.append(Entry("piece of its launch", f"{int(position or 0) + 1:,} of {int(count):,}", "text"))
+        entries.append(Entry("piece of its launch", f"{int(position or 0) + 1:,} of {count:,}", "text"))
     operator = int(values_or(trace.work, "operator_row", NO_ROW)[work_row])
     entries += _operator_entries(timeline, operator)
     for kind in ("layer", "step"):

@@ -99,7 +99,7 @@ class WorkSide:
                 "correlation": events.correlation[rows],
                 "call_row": call_of_work,
                 "operator_row": operator,
-                "position_in_launch": _positions(call_of_work),
+                "position_in_launch": _positions(call_of_work, self.device),
                 "grid": (events.grid[rows], words),
                 "block": (events.block[rows], words),
                 "registers_per_thread": events.registers_per_thread[rows],
@@ -132,13 +132,16 @@ class WorkSide:
         )
 
 
-def _positions(call_of_work: Rows) -> Rows:
-    """Which piece of its launch each is, in order of start; NO_ROW for one without a launch."""
+def _positions(call_of_work: Rows, device: Codes) -> Rows:
+    """Which piece of its launch each is on its device, in order of start; NO_ROW for one without a launch.
+
+    Gaps are a device's own: what a launch did on another device before is nothing that its first piece here follows.
+    """
     position = np.full(len(call_of_work), NO_ROW, np.int64)
     linked = np.flatnonzero(call_of_work != NO_ROW)
-    order = linked[np.argsort(call_of_work[linked], kind="stable")]
-    calls = call_of_work[order]
-    first = np.concatenate([[True], calls[1:] != calls[:-1]]) if len(order) else np.zeros(0, bool)
+    launch = call_of_work * (int(device.max(initial=0)) + 1) + device
+    order = linked[np.argsort(launch[linked], kind="stable")]
+    first = np.concatenate([[True], launch[order[1:]] != launch[order[:-1]]]) if len(order) else np.zeros(0, bool)
     begin = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
     position[order] = np.arange(len(order)) - begin
     return position

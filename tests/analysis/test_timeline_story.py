@@ -139,3 +139,18 @@ def test_a_search_counts_and_walks_both_ways(timeline: Timeline) -> None:
     assert earlier is not None
     assert earlier.start_ns == 4 * CHARACTER_NS
     assert next_match(timeline, matches, 14 * CHARACTER_NS, forward=True) is None
+
+
+def test_pieces_of_a_launch_on_two_devices_are_counted_on_each() -> None:
+    timeline = build_timeline(
+        draw("""
+            host          A.......
+            stream 7      .aa.aa..
+            gpu1 stream 7 ..aa.aa.
+        """)
+    )
+
+    rows = [index for index, row in enumerate(timeline.rows) if row.name.kind == "stream"]
+
+    told = [entries(story(timeline, index, place))["piece of its launch"] for index in rows for place in (0, 1)]
+    assert told == ["1 of 2", "2 of 2", "1 of 2", "2 of 2"]

@@ -244,6 +244,17 @@ def test_graph_launch_keeps_its_work_beside_calls_of_a_process_without_devices()
     assert not trace.notes
 
 
+def test_first_piece_on_each_device_of_one_launch_waits_for_the_host() -> None:
+    launches = [event("cuda_runtime", "cudaLaunchCooperativeKernelMultiDevice", 50, 6, correlation=1)]
+    works = [event("kernel", "a", 60 + n, 2, pid=n % 2, device=n % 2, stream=7, correlation=1) for n in range(4)]
+
+    trace = trace_of_events([*launches, *works])
+
+    assert list(zip(trace.work["device"].to_pylist(), trace.work["position_in_launch"].to_pylist(), strict=True)) == [
+        ("0", 0), ("1", 0), ("0", 1), ("1", 1)
+    ]  # fmt: skip
+
+
 def test_work_that_ends_after_the_end_of_the_next_on_its_stream_is_clipped_and_said() -> None:
     trace = trace_of_events(
         [event("kernel", "long", 0, 50, pid=0, stream=7), event("kernel", "next", 5, 5, pid=0, stream=7)]
