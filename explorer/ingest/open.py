@@ -143,7 +143,7 @@ class Source:
             with archive.open(name) as entry:
                 whole = io.BufferedReader(entry)  # type: ignore[type-var]  # ZipExtFile is a raw stream in all but type
                 yield from self._gzip_blocks(whole) if start == _GZIP else self._raw_blocks(whole)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as problem:
+        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as problem:
             self.problem = f"{name} in the zip cannot be unpacked ({problem})"
 
     def _limited(self, blocks: Iterator[bytes]) -> Iterator[bytes]:

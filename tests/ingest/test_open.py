@@ -23,10 +23,10 @@ EVENT = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "
 DOCUMENT = json.dumps({"traceEvents": [EVENT]}).encode()
 
 
-def zipped(**entries: bytes) -> bytes:
+def zipped(packing: int = zipfile.ZIP_STORED, **entries: bytes) -> bytes:
     """A zip with those files."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
+    with zipfile.ZipFile(buffer, "w", packing) as archive:
         for name, content in entries.items():
             archive.writestr(name.replace("_", "."), content)
     return buffer.getvalue()
@@ -140,6 +140,14 @@ def test_a_gzip_damaged_in_its_middle_is_kept_to_the_last_byte_before(
 def test_a_gzip_of_which_nothing_is_left_says_so() -> None:
     with pytest.raises(TraceError, match=r"gzip stream is damaged.*Copy or record it again"):
         trace_of_bytes(damaged(gzip.compress(DOCUMENT), 10))
+
+
+def test_a_zip_with_a_damaged_entry_is_one_error() -> None:
+    content = zipped(zipfile.ZIP_DEFLATED, trace_json=DOCUMENT)
+    data_at = content.index(b"trace.json") + len(b"trace.json")
+
+    with pytest.raises(TraceError, match=r"trace.json in the zip cannot be unpacked"):
+        trace_of_bytes(content[:data_at] + b"\xff" * 20 + content[data_at + 20 :])
 
 
 @pytest.mark.parametrize(
