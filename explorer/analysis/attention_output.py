@@ -14,7 +14,7 @@ from explorer.report import Report, metrics_to_json
 
 
 def told_report(results: ProbeResults, facts: Facts) -> Report:
-    """The report with a note on `is_causal` for every two lengths that differ; the page has pictures of masks for it."""
+    """The report with a note on `is_causal` for every two lengths that differ; the page draws the masks instead."""
     causal = [result.call for result in results.calls if result.call.is_causal]
     warnings = [warning for call in causal for warning in causal_warnings(call.query_tokens, call.kv_tokens)]
     report = attention_report(results, facts)
