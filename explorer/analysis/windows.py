@@ -167,7 +167,8 @@ def _stepwise(trace: Trace, pieces: Pieces, steps: Rows) -> DeviceWindows:
         return _whole(
             pieces, (*_notes(left_out), "No step has a window of its own; the whole trace is taken as one step.")
         )
-    notes = (*_notes(left_out), *_stray_notes(pieces.where((own == NO_ROW) & (membership == NO_ROW))))
+    is_stray = (own == NO_ROW) & (membership == NO_ROW)
+    notes = (*_notes(left_out), *_stray_notes(pieces.where(is_stray), pieces.where(~is_stray)))
     return DeviceWindows("steps", pieces, tuple(windows), membership, between, notes)
 
 
@@ -207,17 +208,22 @@ def _notes(left_out: Mapping[str, list[str]]) -> tuple[str, ...]:
     )
 
 
-def _stray_notes(stray: Pieces) -> tuple[str, ...]:
-    """A sentence a reason on GPU work of no step: how many pieces, and how long they kept the device busy."""
+def _stray_notes(stray: Pieces, inside: Pieces) -> tuple[str, ...]:
+    """A sentence a reason on GPU work of no step: how many pieces, and how long they kept the device busy.
+
+    What ran before and between the steps is worth one only where it outweighs them.
+    """
     if stray.is_cpu:
         return ()
     is_linked = stray.call_row != NO_ROW
-    told = {"launched outside every one": stray.where(is_linked), "the launch is unknown": stray.where(~is_linked)}
+    outside, unknown = stray.where(is_linked), stray.where(~is_linked)
+    told = [("the launch is unknown", unknown)] if len(unknown.row) else []
+    if outside.cover().total > inside.cover().total:
+        told.insert(0, ("launched outside every one", outside))
     return tuple(
         f"{len(some.row):,} {'piece' if len(some.row) == 1 else 'pieces'} of GPU work "
         f"({text(some.cover().total, 'ns')}) belong{'s' if len(some.row) == 1 else ''} to no step: {why}."
-        for why, some in told.items()
-        if len(some.row)
+        for why, some in told
     )
 
 

@@ -56,17 +56,27 @@ def test_a_step_whose_launches_work_is_missing_is_not_said_to_have_launched_none
 def test_work_that_falls_into_no_step_is_counted() -> None:
     trace = draw("""
         steps    00000.....11111...
-        host     A.........B....C..
-        stream 7 .a.??.??...b??..c.
+        host     A.........B....C.....
+        stream 7 .a.??.??...b??..cccc.
     """)
 
     report = gap_report(trace, "steps")
 
     assert report.value("work_count") == 2
     assert report.notes == (
-        "1 piece of GPU work (10.0 µs) belongs to no step: launched outside every one.",
+        "1 piece of GPU work (40.0 µs) belongs to no step: launched outside every one.",
         "3 pieces of GPU work (60.0 µs) belong to no step: the launch is unknown.",
     )
+
+
+def test_work_between_the_steps_that_they_outweigh_is_worth_no_word() -> None:
+    trace = draw("""
+        steps    00000.....11111...
+        host     A.........B....C..
+        stream 7 .aaa.......b....c.
+    """)
+
+    assert gap_report(trace, "steps").notes == ()
 
 
 def test_steps_that_another_process_marks_are_said_to_be_that() -> None:
