@@ -205,10 +205,11 @@ class Recording:
         return f"This run finished, but its {self.trace_path.name} is gone. Run it again."
 
 
-def open_recording(folder: Path) -> Recording:
-    """The recording in `folder`; raises RecordingError when it is none."""
+def open_recording(folder: Path, made_by: str = "explorer run --out") -> Recording:
+    """The recording in `folder`; raises RecordingError, which names the command that makes one, when it is none."""
     if not (folder / SETTINGS_FILE).is_file():
-        raise RecordingError(f"{folder} is not a recording: it has no {SETTINGS_FILE}. Make one with `explorer run`.")
+        why = f"is not a recording: it has no {SETTINGS_FILE}" if folder.exists() else "does not exist"
+        raise RecordingError(f"{folder} {why}. Make one with `{made_by} DIR`.")
     return Recording(folder)
 
 

@@ -24,7 +24,7 @@ from explorer.units import text
 
 def read_shapes(folder: Path) -> tuple[ShapesSettings, ShapesResults]:
     """Settings and results of such a recording; raises RecordingError for any other."""
-    recording = open_recording(folder)
+    recording = open_recording(folder, "explorer shapes --out")
     settings = recording.experiment_settings()
     if not isinstance(settings, ShapesSettings):
         raise RecordingError(f"{folder} is no experiment with shapes; make one with `explorer shapes --out DIR`.")

@@ -210,7 +210,7 @@ def sweep_lines(folder: Path) -> str:
 
 
 def _open_sweep(folder: Path) -> tuple[SweepSettings, SweepResults]:
-    recording = open_recording(folder)
+    recording = open_recording(folder, "explorer sweep --out")
     settings = recording.experiment_settings()
     if not isinstance(settings, SweepSettings):
         raise RecordingError(f"{folder} is a recording of a {settings.experiment}, not of a sweep over batch sizes.")
@@ -218,7 +218,7 @@ def _open_sweep(folder: Path) -> tuple[SweepSettings, SweepResults]:
 
 
 def _open_probe(folder: Path) -> tuple[ProbeResults, Facts]:
-    recording = open_recording(folder)
+    recording = open_recording(folder, "explorer attention --out")
     settings = recording.experiment_settings()
     if not isinstance(settings, ProbeSettings):
         raise RecordingError(f"{folder} is a recording of a {settings.experiment}, not of a probe of attention.")
@@ -265,7 +265,7 @@ def _says_something(values: pd.Series[Any], column: Column) -> bool:
 
 
 def _cell(value: Any, column: Column) -> str:
-    known = None if value is None or value != value else value  # NA and NaN are not equal to themselves
+    known = None if pd.isna(value) else value
     if column.unit == "text":
         return "" if known is None else shortened(str(known), 40)
     return text(known, column.unit)

@@ -111,3 +111,10 @@ def test_choices_are_those_that_the_case_prints_on_this_machine(tmp_path: Path) 
 
 
 _NO_CALLS = ("device", "torch")
+
+
+def test_a_path_without_a_probe_says_what_is_wrong_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["attention", str(tmp_path / "nosuch")]) == 3
+    assert "nosuch does not exist. Make one with `explorer attention --out DIR`." in capsys.readouterr().err
+    assert main(["attention", str(tmp_path)]) == 3
+    assert "has no settings.json. Make one with `explorer attention --out DIR`." in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -161,6 +162,20 @@ def test_a_path_that_is_no_trace_is_one_clear_line(
 def test_another_experiment_says_what_reads_it(name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(SAMPLES / name)]) != 0
     assert said in capsys.readouterr().err
+
+
+def test_a_report_of_a_broken_file_names_what_has_no_place_in_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the stream ends early is known of the text only, not of the compressed file."""
+    path = tmp_path / "trace.json.gz"
+    document = drawn_document("host A....B...\nstream 7 .aa...bb.")
+    path.write_bytes(gzip.compress(json.dumps({"traceEvents": [17, *document["traceEvents"]]}).encode())[:-9])
+    assert main(["report", str(path)]) == 0
+    rows = capsys.readouterr().out.partition("What reading repaired or left out")[2]
+    (damaged,) = [row.split() for row in rows.splitlines() if row.startswith("  gzip_damaged")]
+    (odd,) = [row.split() for row in rows.splitlines() if row.startswith("  odd_event")]
+    assert (damaged[-2:], odd[-2:]) == (["1", "–"], ["1", "17"])
 
 
 def test_a_report_begins_with_what_ran_and_how_right_it_was(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,31 +22,34 @@ _TRAILING_COMMA = re.compile(rb",(?=\s*[}\]])")
 _ESCAPED_END = re.compile(rb'\\"(?=\s*(?:[}\]]|,\s*"[^"]{1,80}"\s*:))')
 
 _TEXTS = {
-    "raw_backslash": "strings with unescaped backslashes, shown with their backslashes",
-    "control_character": "strings with raw control characters, shown as their pictures",
-    "not_utf8": "strings with bytes that are not UTF-8, shown as \\x..",
+    "raw_backslash": "[string|strings] with unescaped backslashes, shown with [its|their] backslashes",
+    "control_character": "[string|strings] with raw control characters, shown as their pictures",
+    "not_utf8": "[string|strings] with bytes that are not UTF-8, shown as \\x..",
     "not_a_number": "bare inf, nan or N/A where a number belongs, taken as missing",
-    "trailing_comma": "commas with nothing behind them, taken as absent",
-    "dropped_event": "events that could not be read at all",
-    "no_start": "events without a usable start time",
-    "far_start": "events that begin more than 146 years after 0, left out of every figure: their times may be "
-    "nanoseconds, where a trace has microseconds",
-    "unfilled": "events that the profiler never filled in (they begin at exactly 0, far before all others), left out "
-    "of every figure",
-    "no_duration": "events whose duration is missing or not a number, left out of every figure",
-    "negative_duration": "events with a negative duration, left out of every figure",
-    "unclosed": "documents whose event list is not closed; every event is whole",
-    "truncated": "places where the file ends or breaks in the middle of an event: what was whole was kept, and the "
-    "workload may have gone on",
-    "gzip_damaged": "compressed streams that end early or are damaged: what unpacked was kept",
-    "begin_end": "events written as a begin and an end (ph B and E), left out: only complete events (ph X) are "
+    "trailing_comma": "[comma|commas] with nothing behind [it|them], taken as absent",
+    "dropped_event": "[event|events] that could not be read at all",
+    "no_start": "[event|events] without a usable start time",
+    "far_start": "[event that begins|events that begin] more than 146 years after 0, left out of every figure: "
+    "[its time|their times] may be nanoseconds, where a trace has microseconds",
+    "unfilled": "[event|events] that the profiler never filled in ([it begins|they begin] at exactly 0, far before all "
+    "others), left out of every figure",
+    "no_duration": "[event|events] whose duration is missing or not a number, left out of every figure",
+    "negative_duration": "[event|events] with a negative duration, left out of every figure",
+    "unclosed": "[document|documents] whose event list is not closed; every event is whole",
+    "truncated": "[place|places] where the file ends or breaks in the middle of an event: what was whole was kept, and "
+    "the workload may have gone on",
+    "gzip_damaged": "compressed [stream that ends early or is|streams that end early or are] damaged: what unpacked "
+    "was kept",
+    "begin_end": "[event|events] written as a begin and an end (ph B and E), left out: only complete events (ph X) are "
     "read, as torch.profiler writes them",
-    "unknown_kind": "events of no kind that is known here, left out: another tool than torch.profiler may have written "
-    "them",
-    "unreadable_head": "documents whose keys around the events could not be read",
-    "odd_event": "list entries that are no events",
-    "foreign_document": "JSON documents without events in the file, left out",
+    "unknown_kind": "[event|events] of no kind that is known here, left out: another tool than torch.profiler may have "
+    "written [it|them]",
+    "unreadable_head": "[document|documents] whose keys around the events could not be read",
+    "odd_event": "list [entry that is no event|entries that are no events]",
+    "foreign_document": "JSON [document|documents] without events in the file, left out",
 }
+"""What a note says behind its count; brackets hold the words of one and of several."""
+_ONE_OR_SEVERAL = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 
 
 @dataclass
@@ -70,9 +73,13 @@ class Notes:
     def to_reading_notes(self) -> tuple[ReadingNote, ...]:
         """One note a kind."""
         return tuple(
-            ReadingNote(kind, count, f"{count:,} {_TEXTS[kind]}", self.first_bytes[kind])
+            ReadingNote(kind, count, f"{count:,} {_counted(_TEXTS[kind], count)}", self.first_bytes[kind])
             for kind, count in self.counts.items()
         )
+
+
+def _counted(words: str, count: int) -> str:
+    return _ONE_OR_SEVERAL.sub(r"\1" if count == 1 else r"\2", words)
 
 
 def repaired(element: bytes, offset: int, notes: Notes) -> bytes:

@@ -184,3 +184,15 @@ def test_events_without_a_category_are_noted_beside_others_too() -> None:
 )
 def test_a_start_that_no_clock_wrote_is_told_from_none(start: int | str, kind: str) -> None:
     assert notes_of(trace_of_events([kernel(ts=start)])) == {kind: 1}
+
+
+def test_one_repair_is_said_in_the_singular_and_two_in_the_plural() -> None:
+    def said(*broken: bytes) -> str:
+        whole = json.dumps(kernel()).encode()
+        (note,) = trace_of_bytes(b'{"traceEvents": [' + b", ".join([*broken, whole]) + b"]}").notes
+        return note.text
+
+    assert said(b"17") == "1 list entry that is no event"
+    assert said(b"17", b"18") == "2 list entries that are no events"
+    (note,) = trace_of_bytes(b'{"traceEvents": [' + json.dumps(kernel()).encode() + b', {"ph": "X", "na').notes
+    assert note.text.startswith("1 place where the file ends")
