@@ -236,7 +236,7 @@ def test_two_sides_are_compared_by_one_window_rule(tmp_path: Path, capsys: pytes
         (tmp_path / name).write_text(json.dumps(drawn_document(marks + same_work)))
     marked, unmarked = str(tmp_path / "marked"), str(tmp_path / "unmarked")
     mixed = json_of(capsys, "compare", marked, unmarked)
-    assert mixed["finding"].startswith("Both steps take the same")
+    assert mixed["finding"].startswith("Both whole traces take the same")
     assert {delta["key"] for delta in mixed["deltas"] if delta["change"]} == set()
     assert mixed["a"]["window"] == mixed["b"]["window"] == "the whole trace of device 0"
     assert main(["compare", marked, unmarked]) == 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from explorer.analysis.step import CPU_LAUNCHES_NOTHING
 from explorer.analysis.windows import WindowKind
 from explorer.facts import Facts
 from explorer.report import Delta, Metric, Report
@@ -16,6 +17,8 @@ _STUDIED = frozenset({"mode", "attention", "joined_projections", "compile_scope"
 _IRRELEVANT = frozenset({"warmup_steps", "measured_steps", "profiled_steps"})
 _TOLD_CHANGE_RATIO = 0.05
 """From which change on the GPU's own work is told beside a step that did not change the same way."""
+_TOLD_SHARE_RATIO = 0.02
+"""From which share of what is shown waiting counts as any."""
 _NO_COMMON_STEPS = "Only one side marks steps, so the whole trace of each is compared, as one step."
 
 
@@ -69,10 +72,12 @@ def compare_parts(a: Report, b: Report) -> tuple[Delta, ...]:
     """
     if not a.children or not b.children:
         return ()
-    first_a, first_b = (next(iter(report.children.values())).table("parts") for report in (a, b))
+    devices = [next(iter(report.children.values())) for report in (a, b)]
+    first_a, first_b = (device.table("parts") for device in devices)
+    a_step = ", a step" if any(device.children for device in devices) else ""
     parts = first_a[["part", "label", "per_step_ns"]].merge(first_b[["part", "per_step_ns"]], on="part")
     return tuple(
-        Delta(f"{part}_per_step_ns", f"{label}, a step", "ns", float(in_a), float(in_b), "lower")
+        Delta(f"{part}_per_step_ns", f"{label}{a_step}", "ns", float(in_a), float(in_b), "lower")
         for part, label, in_a, in_b in parts.to_numpy()
     )
 
@@ -129,21 +134,28 @@ def comparison_sentence(a: Report, b: Report) -> str:
     step_a, step_b = a.value(key), b.value(key)
     if not step_a or not step_b:
         return "At least one side has no step to compare."
-    under = " under the profiler" if key == "profiled_step_ns" else ""
+    is_profiled = key == "profiled_step_ns"
+    under = " under the profiler" if is_profiled else ""
+    what = _shown(a) if is_profiled else "step"
     spreads = [side.value("step_spread_ns") or 0 for side in (a, b)] if key == "step_ns" else [0]
     if 0 < abs(step_b - step_a) <= max(spreads):
         first = f"No change measured: {text(step_a, 'ns')} and {text(step_b, 'ns')} differ less than the repeats do"
         direction = 0
     else:
-        first = _times_sentence(step_a, step_b, under)
+        first = _times_sentence(step_a, step_b, what, under)
         direction = _direction(step_a, step_b)
     return f"{first}{_own_work_clause(a, b, direction)}. {_waiting_sentence(a, b)}".strip()
 
 
-def _times_sentence(step_a: Number, step_b: Number, under: str) -> str:
+def _times_sentence(step_a: Number, step_b: Number, what: str, under: str) -> str:
     if not _direction(step_a, step_b):
-        return f"Both steps take the same{under}: {text(step_a, 'ns')} and {text(step_b, 'ns')}"
-    return f"B's step is {_changed(step_a, step_b)}{under}"
+        return f"Both {what}s take the same{under}: {text(step_a, 'ns')} and {text(step_b, 'ns')}"
+    return f"B's {what} is {_changed(step_a, step_b)}{under}"
+
+
+def _shown(report: Report) -> str:
+    """What the times of a trace are of."""
+    return "whole trace" if report.value("step_count") is None else "step"
 
 
 def _direction(in_a: Number, in_b: Number) -> int:
@@ -171,20 +183,44 @@ def _own_work_clause(a: Report, b: Report, direction: int) -> str:
 
 
 def _on_gpu(report: Report) -> bool:
-    return report.value("host_launches_per_step") is not None
+    return report.metric("host_launches_per_step").reason != CPU_LAUNCHES_NOTHING
 
 
 def _waiting_sentence(a: Report, b: Report) -> str:
-    share_a, share_b = _waiting_share(a), _waiting_share(b)
-    if share_a is None or share_b is None:
+    """`Under the profiler the GPU waited for the host 80 % of A's step, for nobody in B.`, then what is unknown."""
+    if not all(report.value("profiled_step_ns") for report in (a, b)):
         return ""
     if not _on_gpu(a) or not _on_gpu(b):
         return "" if _on_gpu(a) or _on_gpu(b) else "Both ran on the CPU, where host operators stand in for kernels."
-    first = f"waited for the host {text(share_a, 'ratio')} of A's step" if share_a >= 0.02 else "waited for nobody in A"
-    second = f"{text(share_b, 'ratio')} of B's" if share_b >= 0.02 else "for nobody in B"
-    return f"Under the profiler the GPU {first}, {second}."
+    sides = {"A": a, "B": b}
+    return " ".join(filter(None, (_known_sentence(sides), _unknown_sentence(sides))))
 
 
-def _waiting_share(report: Report) -> float | None:
-    late, span = report.value("late_host_ns"), report.value("profiled_step_ns")
-    return None if late is None or not span else late / span
+def _known_sentence(sides: Mapping[str, Report]) -> str:
+    known = [letter for letter, report in sides.items() if report.value("late_host_ns") is not None]
+    shares = {letter: _share_of_shown(sides[letter], "late_host_ns") for letter in known}
+    waiting = _told_shares(sides, shares)
+    calm = [letter for letter, share in shares.items() if share < _TOLD_SHARE_RATIO]
+    clauses = [f"for the host {', '.join(waiting)}"] if waiting else []
+    clauses += [f"for nobody in {listed(calm)}"] if calm else []
+    return f"Under the profiler the GPU waited {', '.join(clauses)}." if clauses else ""
+
+
+def _unknown_sentence(sides: Mapping[str, Report]) -> str:
+    """`For what it idled 37 % of A's whole trace nobody can tell.`; empty where next to nothing is unattributed."""
+    shares = {letter: _share_of_shown(report, "unattributed_ns") for letter, report in sides.items()}
+    told = listed(_told_shares(sides, shares))
+    return f"For what it idled {told} nobody can tell: no launch is known there." if told else ""
+
+
+def _told_shares(sides: Mapping[str, Report], shares: Mapping[str, float]) -> list[str]:
+    """`80 % of A's step`, `20 % of B's`: those worth telling."""
+    told = [letter for letter, share in shares.items() if share >= _TOLD_SHARE_RATIO]
+    return [
+        f"{text(shares[letter], 'ratio')} of {letter}'s" + ("" if place else f" {_shown(sides[letter])}")
+        for place, letter in enumerate(told)
+    ]
+
+
+def _share_of_shown(report: Report, key: str) -> float:
+    return (report.value(key) or 0) / (report.value("profiled_step_ns") or 1)

@@ -7,22 +7,35 @@ stands beside it, because gaps and kernels are only seen there.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from explorer.analysis.findings import lost_work_finding
 from explorer.analysis.metrics import DeviceFacts, device_facts, metric_values
 from explorer.analysis.pieces import devices_of, no_pieces_text
 from explorer.analysis.windows import WindowKind, default_window
 from explorer.facts import Facts
-from explorer.report import Metric, Report
+from explorer.report import Better, Metric, Report
 from explorer.settings import RunSettings
-from explorer.spans import NO_ROW
+from explorer.spans import NO_ROW, distinct_rows
 from explorer.trace import Trace
-from explorer.units import Number
+from explorer.units import Number, Unit, text
 
 QUESTION = "How long is a step, and where is the limit?"
 _NO_FACTS = "An uploaded trace has no recording beside it; only `explorer run` measures this."
 _NS_PER_S = 1e9
+CPU_LAUNCHES_NOTHING = "On the CPU nothing is launched."
+WAITING_UNKNOWN = "No work that ends idle time has a known launch, so nobody can tell what it waited for."
+_TRACE_METRICS: dict[str, tuple[Unit, Better | None]] = {
+    "step_count": ("count", None),
+    "profiled_step_ns": ("ns", "lower"),
+    "gpu_busy_ns": ("ns", "lower"),
+    "gpu_busy_ratio": ("ratio", "higher"),
+    "late_host_ns": ("ns", "lower"),
+    "idle_ns": ("ns", "lower"),
+    "unattributed_ns": ("ns", "lower"),
+    "kernels_per_step": ("count", "lower"),
+    "host_launches_per_step": ("count", "lower"),
+}
 _CALM_SLOWDOWN_RATIO = 0.9
 """A profiler only adds work; steps of a quiet machine differ by less than this."""
 
@@ -42,12 +55,11 @@ def step_report(
     """
     devices = devices_of(trace)
     shown = device_facts(trace, device or devices[0], window or default_window(trace)) if devices else None
-    profiled = _profiled(shown) if shown else {}
     latencies = facts.steady_latencies_ns if facts else []
     step_ns = statistics.median(latencies) if latencies else None
     metrics = (
         *_unprofiled(latencies, facts),
-        *_from_trace(profiled, "The trace has no work." if not devices else ""),
+        *_from_trace(shown),
         *_limits(step_ns, settings, facts),
         _fact("peak_memory_bytes", "peak memory", "bytes", facts.peak_memory_bytes if facts else None, facts),
     )
@@ -56,19 +68,24 @@ def step_report(
         notes += (lost,)
     if len(devices) > 1 and device is None:
         notes += (f"Of {len(devices)} devices the first, {devices[0]}, is shown.",)
-    disturbed = _disturbed(facts)
+    disturbed = _disturbed(facts, shown)
     looked_at = _window_text(shown, devices) if shown else no_pieces_text(trace)
     return Report(QUESTION, looked_at, metrics, (), (*notes, disturbed) if disturbed else notes)
 
 
-def _disturbed(facts: Facts | None) -> str:
+def _disturbed(facts: Facts | None, shown: DeviceFacts | None) -> str:
     """A warning where the steps without the profiler took clearly longer than those with it, else nothing."""
-    slowdown = facts.profile.slowdown_ratio if facts and facts.profile else 1
-    if slowdown >= _CALM_SLOWDOWN_RATIO:
+    profile = facts.profile if facts else None
+    if facts is None or profile is None or profile.slowdown_ratio >= _CALM_SLOWDOWN_RATIO:
         return ""
+    without, under = (statistics.median(times) for times in (facts.steady_latencies_ns, profile.step_latencies_ns))
+    in_trace = ""
+    if shown and shown.windows.kind == "steps":
+        in_trace = f" ({text(_a_step(shown)['profiled_step_ns'], 'ns')} on average in the trace)"
     return (
-        f"Steps took {1 / slowdown:.2f} times as long without the profiler as with it: something else kept the machine "
-        "busy meanwhile, so do not trust the step time. Run it again on a quiet machine."
+        f"The median step took {text(without, 'ns')} without the profiler and {text(under, 'ns')} under it{in_trace}, "
+        "though a profiler only adds work: something else kept the machine busy meanwhile, so do not trust the step "
+        "time. Run it again on a quiet machine."
     )
 
 
@@ -86,14 +103,36 @@ def _unprofiled(latencies: Sequence[int], facts: Facts | None) -> tuple[Metric, 
     def quantile(share: float) -> Number | None:
         return _quantile(ordered, share) if ordered else None
 
-    slowdown = facts.profile.slowdown_ratio if facts and facts.profile else None
     return (
-        Metric("step_ns", "step, without the profiler", quantile(0.5), "ns", "lower", why),
+        Metric("step_ns", "step, without the profiler (median)", quantile(0.5), "ns", "lower", why),
         Metric("step_p90_ns", "step, 90th percentile", quantile(0.9), "ns", "lower", why),
         Metric("step_p99_ns", "step, 99th percentile", quantile(0.99), "ns", "lower", why),
         Metric("step_spread_ns", "spread of the repeats (middle half)", middle_half(ordered), "ns", "lower", why),
+        *_slowdown(facts, why or "The run did not reach its profiled steps."),
+    )
+
+
+def _slowdown(facts: Facts | None, why: str) -> tuple[Metric, ...]:
+    """What profiling cost by the host's clock, medians on both sides; the trace has its own times, which are means."""
+    profile = facts.profile if facts else None
+    latency = statistics.median(profile.step_latencies_ns) if profile and profile.step_latencies_ns else None
+    slowdown = profile.slowdown_ratio if profile else None
+    return (
         Metric(
-            "profiler_slowdown_ratio", "profiled ÷ unprofiled", slowdown, "times", None, why if slowdown is None else ""
+            "profiled_latency_ns",
+            "step, under the profiler (median)",
+            latency,
+            "ns",
+            "lower",
+            why if latency is None else "",
+        ),
+        Metric(
+            "profiler_slowdown_ratio",
+            "profiled ÷ unprofiled (medians)",
+            slowdown,
+            "times",
+            None,
+            why if slowdown is None else "",
         ),
     )
 
@@ -111,50 +150,70 @@ def middle_half(ordered: Sequence[int]) -> Number | None:
     return _quantile(ordered, 0.75) - _quantile(ordered, 0.25) if len(ordered) > 1 else None
 
 
-def _profiled(facts: DeviceFacts) -> dict[str, Number]:
-    """Means a step of what the trace shows; a pitch where there are several steps."""
-    windows = facts.windows
-    count = max(facts.step_count, 1)
-    found = metric_values(facts)
+def _a_step(facts: DeviceFacts) -> dict[str, Number]:
+    """Means a step of what the trace shows; the whole trace counts as one."""
+    windows, found = facts.windows, metric_values(facts)
     calls = windows.pieces.call_row[windows.window_of_piece != NO_ROW]
-    launches = len(set(calls[calls != NO_ROW].tolist()))
-    numbers = {
-        key: (found[key] or 0) / count for key in ("span_ns", "busy_ns", "idle_ns", "late_host_ns", "kernel_count")
+    sums: dict[str, Number] = {
+        "profiled_step_ns": found["span_ns"] or 0,
+        "gpu_busy_ns": found["busy_ns"] or 0,
+        "late_host_ns": found["late_host_ns"] or 0,
+        "idle_ns": found["idle_ns"] or 0,
+        "unattributed_ns": found["unattributed_ns"] or 0,
+        "kernels_per_step": found["kernel_count"] or 0,
+        "host_launches_per_step": len(distinct_rows(calls)),
     }
-    if not windows.pieces.is_cpu:
-        numbers["host_launch_count"] = launches / count
-    return numbers
+    span = sums["profiled_step_ns"]
+    means = {key: value / max(facts.step_count, 1) for key, value in sums.items()}
+    return {**means, "gpu_busy_ratio": sums["gpu_busy_ns"] / span if span else 0.0}
 
 
-def _from_trace(profiled: dict[str, Number], why: str) -> tuple[Metric, ...]:
-    """Without launches it is the CPU's own operators that are shown; the keys are the same."""
-    span, busy = profiled.get("span_ns"), profiled.get("busy_ns")
-    ratio = busy / span if span and busy is not None else None
-    launches = profiled.get("host_launch_count")
-    who, what = ("CPU", "operators") if profiled and launches is None else ("GPU", "kernels")
-    return (
-        Metric("profiled_step_ns", "step, under the profiler", span, "ns", "lower", why),
-        Metric("gpu_busy_ns", f"{who} busy a step", busy, "ns", "lower", why),
-        Metric("gpu_busy_ratio", f"{who} busy", ratio, "ratio", "higher", why),
-        Metric(
-            "late_host_ns",
-            f"{who} {'between operators' if who == 'CPU' else 'waits for the host'}",
-            profiled.get("late_host_ns"),
-            "ns",
-            "lower",
-            why,
-        ),
-        Metric("idle_ns", f"{who} idle a step", profiled.get("idle_ns"), "ns", "lower", why),
-        Metric("kernels_per_step", f"{what} a step", profiled.get("kernel_count"), "count", "lower", why),
-        Metric(
-            "host_launches_per_step",
-            "host launches a step",
-            launches,
-            "count",
-            "lower",
-            why or ("" if launches is not None else "On the CPU nothing is launched."),
-        ),
+def _unknown_of(facts: DeviceFacts, found: Mapping[str, Number]) -> dict[str, str]:
+    """Why a figure cannot be told, by its key: without a known launch nobody knows what idle time waited for."""
+    why = {}
+    if facts.windows.pieces.is_cpu:
+        why["host_launches_per_step"] = CPU_LAUNCHES_NOTHING
+    elif not found["host_launches_per_step"]:
+        why["host_launches_per_step"] = "No piece of GPU work has a known launch."
+    if is_waiting_unknown(found):
+        why["late_host_ns"] = WAITING_UNKNOWN
+    return why
+
+
+def is_waiting_unknown(found: Mapping[str, Number | None]) -> bool:
+    """Whether nothing of a device's idle time can be told, from `idle_ns` and `unattributed_ns`."""
+    return bool(found["idle_ns"]) and found["unattributed_ns"] == found["idle_ns"]
+
+
+def _from_trace(facts: DeviceFacts | None) -> tuple[Metric, ...]:
+    """Without GPU work it is the CPU's own operators that are shown; the keys are the same."""
+    found = _a_step(facts) if facts else {}
+    why = _unknown_of(facts, found) if facts else dict.fromkeys(_TRACE_METRICS, "The trace has no work.")
+    if facts and facts.windows.kind == "steps":
+        found["step_count"] = facts.step_count
+    elif facts:
+        why["step_count"] = "The whole trace is taken as one step."
+    labels = _labels(is_cpu=bool(facts and facts.windows.pieces.is_cpu), has_steps=found.get("step_count") is not None)
+    return tuple(
+        Metric(key, labels[key], None if key in why else found[key], unit, better, why.get(key, ""))
+        for key, (unit, better) in _TRACE_METRICS.items()
     )
+
+
+def _labels(*, is_cpu: bool, has_steps: bool) -> dict[str, str]:
+    who, what = ("CPU", "operators") if is_cpu else ("GPU", "kernels")
+    a_step, time = (" a step", "") if has_steps else ("", " time")
+    return {
+        "step_count": "profiled steps",
+        "profiled_step_ns": "step, in the trace (mean)" if has_steps else "whole trace, first work to last",
+        "gpu_busy_ns": f"{who} busy{time}{a_step}",
+        "gpu_busy_ratio": f"{who} busy",
+        "late_host_ns": f"{who} {'between operators' if is_cpu else 'waits for the host'}",
+        "idle_ns": f"{who} idle{time}{a_step}",
+        "unattributed_ns": f"{who} idle, for what nobody can tell",
+        "kernels_per_step": f"{what}{a_step}",
+        "host_launches_per_step": f"host launches{a_step}",
+    }
 
 
 def _limits(step_ns: Number | None, settings: RunSettings | None, facts: Facts | None) -> tuple[Metric, ...]:

@@ -24,11 +24,14 @@ def draw_blame(side: Side) -> None:
     calls, operators = side.gaps.table("calls"), side.gaps.table("operators")
     left, right = st.columns(2, gap="large")
     with left:
-        pieces.part_title("Operators behind late launches", "idle time over all steps")
-        _draw_operators(operators)
+        pieces.part_title(
+            "Operators behind late launches",
+            "idle time over all steps" if side.has_steps else "idle time over the whole trace",
+        )
+        _draw_operators(operators, _none_late(side))
     with right:
         pieces.part_title("Blocking calls that drained the device", "idle time after them")
-        _draw_calls(calls)
+        _draw_calls(calls, _none_drained(side))
 
 
 def draw_longest(side: Side) -> None:
@@ -49,7 +52,11 @@ def draw_longest(side: Side) -> None:
         for gap in frame.to_dict("records")
     ]
     words = [Cell(head, is_words=True) for head in ("mostly", "operator")]
-    draw_rows(("ended by", *words, "from the first step's start", "length"), lines, (4, 2, 2.4, 2, 1))
+    draw_rows(
+        ("ended by", *words, "from the first step's start" if side.has_steps else "from the first work", "length"),
+        lines,
+        (4, 2, 2.4, 2, 1),
+    )
 
 
 def _timeline_link(gap: dict[Hashable, Any], origin_ns: int) -> str:
@@ -61,9 +68,26 @@ def _timeline_link(gap: dict[Hashable, Any], origin_ns: int) -> str:
     return f"timeline?{urlencode({**named, 'step': 0, 'view': f'{start_ns - around_ns}~{end_ns + around_ns}'})}"
 
 
-def _draw_operators(frame: pd.DataFrame) -> None:
+def _none_late(side: Side) -> str:
+    """What stands where no operator is behind a late launch."""
+    unattributed_ns = side.gaps.value("unattributed_ns")
+    if side.is_waiting_unknown:
+        return f"Nobody can tell: {text(unattributed_ns, 'ns')} of idle time are unattributed, no launch being known."
+    if unattributed_ns:
+        return f"No known launch came late; {text(unattributed_ns, 'ns')} of idle time are unattributed."
+    return "No launch came late."
+
+
+def _none_drained(side: Side) -> str:
+    """What stands where no blocking call is known to have drained the device."""
+    if side.is_waiting_unknown:
+        return "Nobody can tell: no launch is known, and so none that followed a blocking call."
+    return "No synchronisation drained the device."
+
+
+def _draw_operators(frame: pd.DataFrame, without: str) -> None:
     if frame.empty:
-        st.html('<p class="quiet">No launch came late.</p>')
+        pieces.quiet_line(without)
         return
     lines = [
         Line(
@@ -78,9 +102,9 @@ def _draw_operators(frame: pd.DataFrame) -> None:
     draw_rows(("operator", "gaps", "late host"), lines, (3, 1, 1.2))
 
 
-def _draw_calls(frame: pd.DataFrame) -> None:
+def _draw_calls(frame: pd.DataFrame, without: str) -> None:
     if frame.empty:
-        st.html('<p class="quiet">No synchronisation drained the device.</p>')
+        pieces.quiet_line(without)
         return
     lines = [
         Line(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -9,6 +10,7 @@ import streamlit as st
 from explorer.analysis.compare import common_window
 from explorer.analysis.findings import idle_sentence
 from explorer.analysis.pieces import CPU, devices_of
+from explorer.analysis.step import is_waiting_unknown
 from explorer.analysis.windows import Window, WindowKind, step_windows
 from explorer.charts.gap_parts import IdleParts
 from explorer.charts.gaps import GapsOfSide
@@ -48,6 +50,11 @@ class Side:
         return self.device == CPU
 
     @property
+    def has_steps(self) -> bool:
+        """Whether it is steps that are shown, not the whole trace as one."""
+        return bool(self.gaps.children)
+
+    @property
     def windows(self) -> tuple[Window, ...]:
         return step_windows(self.trace, self.device)
 
@@ -70,6 +77,15 @@ class Side:
         """A metric of the gap report, spread over its steps."""
         return (self.gaps.value(key) or 0) / max(self.gaps.value("step_count") or 1, 1)
 
+    @property
+    def is_waiting_unknown(self) -> bool:
+        """Whether nothing of its idle time can be told: no work that ends it has a known launch."""
+        return is_waiting_unknown({key: self.gaps.value(key) for key in ("idle_ns", "unattributed_ns")})
+
+    def waiting_ns(self, key: str) -> float | None:
+        """A metric of the gap report about waiting, spread over its steps; None where nobody can tell."""
+        return None if self.is_waiting_unknown else self.per_step(key)
+
     def step_parts(self) -> StepParts:
         """The step's bar, with its floor."""
         return StepParts(self.name, self.busy_ns, self.idle_ns, self.step.value("floor_ns"))
@@ -78,7 +94,7 @@ class Side:
         """What its idle time was, in a sentence with numbers."""
         found = {metric.key: metric.value for metric in self.gaps.metrics}
         steps = int(self.gaps.value("step_count") or 1)
-        return idle_sentence(found, steps, a_step=bool(self.gaps.children), is_cpu=self.is_cpu)
+        return idle_sentence(found, steps, a_step=self.has_steps, is_cpu=self.is_cpu)
 
     def idle_parts(self) -> IdleParts:
         """The bar of the idle time."""
@@ -87,6 +103,20 @@ class Side:
     def gaps_of_side(self) -> GapsOfSide:
         """Every gap with its parts."""
         return GapsOfSide(self.name, self.gaps.table("gaps"))
+
+
+def shown_words(sides: Sequence[Side], of_steps: str, of_traces: str) -> str:
+    """The words for steps where any side shows some, else those for whole traces."""
+    return of_steps if any(side.has_steps for side in sides) else of_traces
+
+
+def side_notes(sides: Sequence[Side], notes_of: Callable[[Side], Sequence[str]]) -> list[str]:
+    """Every note once; one that only one of two sides has begins with its letter."""
+    letters: dict[str, list[str]] = {}
+    for side in sides:
+        for note in dict.fromkeys(notes_of(side)):
+            letters.setdefault(note, []).append(side.letter)
+    return [note if len(having) == len(sides) else f"{having[0]}: {note}" for note, having in letters.items()]
 
 
 def open_sides(selection: Selection) -> list[Side]:

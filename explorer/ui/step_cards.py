@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from explorer.analysis.compare import compare_reports
 from explorer.report import Delta
 from explorer.ui.pieces import Card, arrow_text, single_text
-from explorer.ui.sides import Side
+from explorer.ui.sides import Side, shown_words
 from explorer.units import UNKNOWN, exact, significant, text
 
 _MORE_OR_LESS: Mapping[str, tuple[str, str]] = {
@@ -31,12 +31,18 @@ def step_cards(sides: Sequence[Side]) -> list[Card]:
     single = len(sides) == 1
     step, profiled = deltas["step_ns"], deltas["profiled_step_ns"]
     if step.a is None and step.b is None:
-        first = card_of("step, profiled", profiled, single, quiet="not measured without the profiler")
+        first = card_of(
+            shown_words(sides, "step, profiled", "whole trace, profiled"),
+            profiled,
+            single,
+            quiet=shown_words(sides, "not measured without the profiler", "from first work to last"),
+        )
     else:
         first = card_of("step", step, single, quiet=f"profiled {_values(profiled, single)}")
     busy = deltas["gpu_busy_ns"]
     processor = "CPU" if all(side.is_cpu for side in sides) else "GPU"
     kernels = "operators" if all(side.is_cpu for side in sides) else "kernels"
+    whole, a_step = shown_words(sides, "step", "trace"), shown_words(sides, " a step", "")
     return [
         first,
         card_of(
@@ -44,10 +50,10 @@ def step_cards(sides: Sequence[Side]) -> list[Card]:
             deltas["gpu_busy_ratio"],
             single,
             note=_values(busy, single),
-            quiet="of the profiled step",
+            quiet=f"of the profiled {whole}",
         ),
-        card_of(f"{kernels} a step", deltas["kernels_per_step"], single),
-        card_of("host launches a step", deltas["host_launches_per_step"], single, quiet=_graph_words(sides)),
+        card_of(f"{kernels}{a_step}", deltas["kernels_per_step"], single),
+        card_of(f"host launches{a_step}", deltas["host_launches_per_step"], single, quiet=_graph_words(sides)),
         card_of("peak memory", deltas["peak_memory_bytes"], single),
         card_of("of the limit", deltas["floor_ratio"], single, quiet=_limit_words(sides)),
     ]

@@ -148,15 +148,67 @@ def test_a_step_is_that_of_the_chosen_device() -> None:
 
 
 def test_steps_that_took_longer_without_the_profiler_were_disturbed() -> None:
-    def notes(slowdown: float) -> tuple[str, ...]:
-        assert FACTS.profile is not None
-        profile = dataclasses.replace(FACTS.profile, slowdown_ratio=slowdown)
+    """The note has both medians of which the ratio is, and beside them the trace's own mean."""
+
+    def notes(latency_ns: int) -> tuple[str, ...]:
+        profile = Profile(
+            step_latencies_ns=[latency_ns], slowdown_ratio=latency_ns / 120, kernel_counts=[3], expected_kernel_count=3
+        )
         return step_report(slow(), SETTINGS, dataclasses.replace(FACTS, profile=profile)).notes
 
-    assert notes(0.95) == notes(1.7)
-    (*same, disturbed) = notes(0.5)
-    assert tuple(same) == notes(1.7)
-    assert "2.00 times as long without the profiler" in disturbed
+    assert notes(114) == notes(200)
+    (*same, disturbed) = notes(60)
+    assert tuple(same) == notes(200)
+    assert disturbed.startswith(
+        "The median step took 120 ns without the profiler and 60.0 ns under it (100 µs on average in the trace)"
+    )
+
+
+def test_slowdown_stands_beside_the_two_medians_that_it_is_of() -> None:
+    report = step_report(slow(), SETTINGS, FACTS)
+
+    assert [report.value(key) for key in ("step_ns", "profiled_latency_ns")] == [120, 200]
+    assert report.metric("profiled_latency_ns").label == "step, under the profiler (median)"
+    assert report.metric("profiler_slowdown_ratio").label == "profiled ÷ unprofiled (medians)"
+    assert report.metric("profiled_step_ns").label == "step, in the trace (mean)"
+
+
+def without_calls() -> Trace:
+    """Work of 20 us around a gap of 20, with no launch; nothing marks steps."""
+    return draw("stream 7 .?..?.")
+
+
+def test_what_nobody_can_tell_is_not_said_to_be_nothing() -> None:
+    unknown, known = step_report(without_calls()), step_report(slow())
+
+    for key in ("late_host_ns", "host_launches_per_step", "step_count"):
+        assert unknown.value(key) is None
+        assert unknown.metric(key).reason
+    assert unknown.value("unattributed_ns") == 20_000
+    assert comparison_sentence(unknown, known) == (
+        "B's whole trace is 2.50 times longer under the profiler. Under the profiler the GPU waited for the host 80 % "
+        "of B's step. For what it idled 50 % of A's whole trace nobody can tell: no launch is known there."
+    )
+
+
+def test_a_gpu_that_waited_for_nobody_on_one_side_is_said_behind_the_other() -> None:
+    calm = draw("""
+        steps    0000000000
+        host     A.........
+        stream 7 aaaaaaaaaa
+    """)
+
+    assert comparison_sentence(step_report(calm), step_report(slow())).endswith(
+        "Under the profiler the GPU waited for the host 80 % of B's step, for nobody in A."
+    )
+
+
+def test_traces_without_steps_are_said_to_be_traces() -> None:
+    a, b = (draw(f"host A{'.' * wait}B\nstream 7 .a{'.' * wait}b") for wait in (1, 4))
+    one, other = step_report(a), step_report(b)
+
+    assert comparison_sentence(one, other).startswith("B's whole trace is 2.00 times longer under the profiler.")
+    assert not [metric.label for metric in one.metrics[5:] if "a step" in metric.label]
 
 
 def test_an_empty_trace_has_no_parts_to_compare() -> None:

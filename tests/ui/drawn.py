@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,9 @@ def write_recording(
     return folder
 
 
-def write_trace(folder: Path, launch_pitch_us: float, *, with_steps: bool = True) -> None:
-    """The trace file alone."""
-    events = [event for event in trace_events(launch_pitch_us) if with_steps or event["cat"] != "user_annotation"]
+def write_trace(folder: Path, launch_pitch_us: float, *, without: Collection[str] = ()) -> None:
+    """The trace file alone, without the events of those categories."""
+    events = [event for event in trace_events(launch_pitch_us) if event["cat"] not in without]
     with gzip.open(folder / TRACE_FILE, "wt", encoding="utf-8") as file:
         json.dump({"schemaVersion": 1, "traceEvents": events}, file)
 

@@ -115,11 +115,40 @@ def test_what_differs_beside_the_setting_under_study_comes_first(pair: Path, ope
 def test_a_trace_without_steps_is_compared_whole_with_the_whole_other_one(pair: Path, open_page: OpenPage) -> None:
     """Two steps of three kernels are one stretch of six on both sides."""
     unmarked = write_recording(pair / "runs" / "unmarked", EAGER)
-    write_trace(unmarked, 100.0, with_steps=False)
+    write_trace(unmarked, 100.0, without=["user_annotation"])
     page = html_of(open_page(b="run:unmarked"))
     assert "Only one side marks steps" in page
     assert "profiled 1.21 ms → 1.21 ms" in page
     assert "Only one side" not in html_of(open_page(a="run:unmarked", b="run:unmarked"))
+
+
+def test_whole_traces_are_not_called_steps_and_the_window_is_named(pair: Path, open_page: OpenPage) -> None:
+    unmarked = write_recording(pair / "runs" / "unmarked", EAGER)
+    write_trace(unmarked, 100.0, without=["user_annotation"])
+    page = html_of(open_page(a="run:unmarked", b="run:unmarked"))
+    assert "the whole trace, from its first work to its last" in page
+    for words in ("the first profiled step", "a step, on average", "the profiled step", "host launches a step"):
+        assert words not in page
+
+
+def test_a_trace_without_calls_has_unknown_launches_and_says_so(pair: Path, open_page: OpenPage) -> None:
+    unlinked = write_recording(pair / "runs" / "unlinked", EAGER)
+    write_trace(unlinked, 100.0, without=["user_annotation", "cuda_runtime"])
+    page = html_of(open_page(a="run:unlinked", b="run:unlinked"))
+    assert "No piece of GPU work has a known launch." in page
+    gaps = html_of(open_page("gaps", a="run:unlinked", b="run:unlinked"))
+    assert "Nobody can tell: 1.12 ms of idle time are unattributed" in gaps
+    assert "1.12 ms of idle time are unattributed." in gaps
+    assert "No launch came late" not in gaps
+
+
+def test_a_note_that_only_one_side_has_is_said_of_that_side(pair: Path, open_page: OpenPage) -> None:
+    path = pair / "samples" / "eager" / "facts.json"
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    facts["profile"].update(step_latencies_ns=[200_000, 200_000], slowdown_ratio=0.5)
+    path.write_text(json.dumps(facts), encoding="utf-8")
+    page = html_of(open_page())
+    assert "A: The median step took 400 µs without the profiler and 200 µs under it" in page
 
 
 def test_an_empty_library_says_what_to_do(traces: Path, open_page: OpenPage) -> None:

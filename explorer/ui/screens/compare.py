@@ -16,12 +16,14 @@ from explorer.ui.kernel_table import draw_kernel_table
 from explorer.ui.machine import fitted, this_machine
 from explorer.ui.selection import chosen
 from explorer.ui.settings_form import fill_form, load_settings
-from explorer.ui.sides import Side, open_sides
+from explorer.ui.sides import Side, open_sides, shown_words, side_notes
 from explorer.ui.sources import all_sources
 from explorer.ui.step_cards import step_cards
 from explorer.ui.timeline.component import draw_timeline
 from explorer.ui.trust import draw_trust
 from explorer.ui.verification import draw_verification
+
+_WHOLE = "the whole trace, from its first work to its last"
 
 
 def show() -> None:
@@ -40,13 +42,17 @@ def show() -> None:
     _draw_correctness(sides)
     pieces.cards(step_cards(sides))
     _draw_bars(sides)
-    pieces.part_title("One step, from its start", "the first profiled step; drag to zoom, double-click to go back")
+    pieces.part_title(
+        shown_words(sides, "One step, from its start", "From the start"),
+        f"{shown_words(sides, 'the first profiled step', 'the whole trace')}; drag to zoom, double-click to go back",
+    )
     draw_timeline({side.letter.lower(): side.source for side in sides}, is_compact=True)
     pieces.part_title(
-        "Kernels" if not sides[0].is_cpu else "Operators", "a step, on average; a family opens to its names"
+        "Kernels" if not sides[0].is_cpu else "Operators",
+        f"{shown_words(sides, 'a step, on average', _WHOLE)}; a family opens to its names",
     )
     draw_kernel_table(sides, pieces.current_theme())
-    for note in dict.fromkeys(note for side in sides for note in (*side.kernels.notes, *side.step.notes)):
+    for note in side_notes(sides, lambda side: (*side.kernels.notes, *side.step.notes)):
         pieces.quiet_line(note)
     draw_verification({side.letter: side.source for side in sides})
     draw_trust(sides)
@@ -82,7 +88,10 @@ def _draw_bars(sides: Sequence[Side]) -> None:
     bars = [side.step_parts() for side in sides]
     title, switch = st.columns((3, 1), vertical_alignment="bottom")
     with title:
-        pieces.part_title("Where the step goes", "the profiled step, busy by kernel family, idle by what it waited for")
+        pieces.part_title(
+            shown_words(sides, "Where the step goes", "Where the time goes"),
+            f"{shown_words(sides, 'the profiled step', _WHOLE)}, busy by kernel family, idle by what it waited for",
+        )
     magnify = True
     if any(is_worth_magnifying(bar, bars) for bar in bars):
         with switch, st.container(horizontal_alignment="right"):

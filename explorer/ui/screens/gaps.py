@@ -14,7 +14,7 @@ from explorer.ui.figures import built, draw_figure, draw_legend
 from explorer.ui.gap_cards import gap_cards
 from explorer.ui.gap_tables import draw_blame, draw_longest
 from explorer.ui.selection import chosen
-from explorer.ui.sides import Side, open_sides
+from explorer.ui.sides import Side, open_sides, shown_words, side_notes
 from explorer.ui.sources import all_sources
 from explorer.ui.verification import draw_verification
 
@@ -31,18 +31,19 @@ def show() -> None:
     if len(sides) == 2:
         draw_unfair(fairness_of(sides[0].source, sides[1].source))
     pieces.cards(gap_cards(sides))
-    pieces.part_title("What the idle time was", "a step, on average")
+    pieces.part_title("What the idle time was", shown_words(sides, "a step, on average", "over the whole trace"))
     figure = built(gap_parts, [side.idle_parts() for side in sides], theme)
     draw_figure(figure, key="gap_parts", alt=headline)
     draw_legend([side.idle_ns for side in sides], theme)
     pieces.part_title(
         "Gaps by size",
-        "idle time over all steps, each side on its own scale, by gap length on a logarithmic one",
+        f"idle time over {shown_words(sides, 'all steps', 'the whole trace')}, each side on its own scale, by gap "
+        "length on a logarithmic one",
     )
     by_size = built(gaps_by_size, [side.gaps_of_side() for side in sides], theme)
     draw_figure(by_size, key="gaps_by_size", alt="Idle time by gap length.")
     _draw_tables(sides)
-    for note in dict.fromkeys(note for side in sides for note in side.gaps.notes):
+    for note in side_notes(sides, lambda side: side.gaps.notes):
         pieces.quiet_line(note)
     draw_verification({side.letter: side.source for side in sides})
     _draw_next_steps()
