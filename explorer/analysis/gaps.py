@@ -24,6 +24,7 @@ from explorer.trace import Trace
 from explorer.units import Number
 
 QUESTION = "Where does the GPU wait, and for what?"
+CPU_QUESTION = "Where is the CPU idle between operators?"
 CPU_NOTE = (
     "This trace has no GPU work. Host operators stand in for kernels, each with its self time; idle is when no "
     "operator runs on any thread. Compiled code shows as its Torch-Compiled Region."
@@ -45,7 +46,7 @@ def gap_report(trace: Trace, window: WindowKind | None = None) -> Report:
     children = {one.device: _device_report(trace, one) for one in facts}
     if len(facts) == 1:
         only = children[facts[0].device]
-        return Report(QUESTION, only.window, only.metrics, only.tables, only.notes, children)
+        return Report(only.question, only.window, only.metrics, only.tables, only.notes, children)
     if not facts:
         why = "The trace has neither GPU work nor operators."
         return Report(QUESTION, no_pieces_text(trace), unknown_metrics(why), (), (why,))
@@ -57,27 +58,30 @@ def gap_report(trace: Trace, window: WindowKind | None = None) -> Report:
 def _device_report(trace: Trace, facts: DeviceFacts) -> Report:
     found = metric_values(facts)
     frame = gaps_frame(trace, facts)
+    is_cpu = facts.windows.pieces.is_cpu
+    question = CPU_QUESTION if is_cpu else QUESTION
     names = _distinct([one.name for one in facts.windows.windows]) if facts.windows.kind == "steps" else []
     steps = {
-        name: Report(QUESTION, name, to_metrics(metric_values(facts, number))) for number, name in enumerate(names)
+        name: Report(question, name, to_metrics(metric_values(facts, number), is_cpu=is_cpu))
+        for number, name in enumerate(names)
     }
     lost = lost_work_finding(facts)
-    notes = (*facts.windows.notes, *((CPU_NOTE,) if facts.windows.pieces.is_cpu else ()), *((lost,) if lost else ()))
+    notes = (*facts.windows.notes, *((CPU_NOTE,) if is_cpu else ()), *((lost,) if lost else ()))
     uncertain = facts.gaps.is_uncertain
     if uncertain.any():
         count = int(uncertain.sum())
         which = "1 gap is" if count == 1 else f"{count:,} gaps are"
         notes += (f"{which} uncertain: work without a usable record may have run there.",)
     tables = (
-        _parts_table(found, facts.step_count),
+        _parts_table(found, facts.step_count, "CPU" if is_cpu else "GPU"),
         ReportTable("gaps", "Every gap", _GAP_COLUMNS, frame),
         ReportTable("longest", "The longest gaps", _GAP_COLUMNS, _longest(frame)),
         _sizes_table(facts.gaps),
         _operators_table(frame),
         _calls_table(trace, facts.gaps),
     )
-    metrics = (*to_metrics(found), *_further_metrics(facts, found))
-    return Report(QUESTION, facts.windows.text, metrics, tables, notes, steps)
+    metrics = (*to_metrics(found, is_cpu=is_cpu), *_further_metrics(facts, found))
+    return Report(question, facts.windows.text, metrics, tables, notes, steps)
 
 
 def _summed(all_found: list[dict[str, Number | None]]) -> dict[str, Number | None]:
@@ -94,9 +98,12 @@ def _further_metrics(facts: DeviceFacts, found: dict[str, Number | None]) -> tup
     host_wait = int(gaps.length_ns[gaps.is_host_wait].sum())
     linked = int(gaps.length_ns[gaps.launch_row != NO_ROW].sum())
     ratio = busy / span if span and busy is not None else None
+    who = "CPU" if facts.windows.pieces.is_cpu else "GPU"
     return (
         Metric("step_count", "steps", facts.step_count, "count"),
-        Metric("busy_ratio", "GPU busy", ratio, "ratio", "higher", "" if ratio is not None else "The span is empty."),
+        Metric(
+            "busy_ratio", f"{who} busy", ratio, "ratio", "higher", "" if ratio is not None else "The span is empty."
+        ),
         Metric("between_steps_ns", "between steps", facts.windows.between_ns, "ns"),
         Metric("label_host_wait_ns", "host wait (whole-gap label)", host_wait, "ns"),
         Metric("label_queued_ns", "queued (whole-gap label)", linked - host_wait, "ns"),
@@ -104,7 +111,7 @@ def _further_metrics(facts: DeviceFacts, found: dict[str, Number | None]) -> tup
     )
 
 
-def _parts_table(found: dict[str, Number | None], step_count: int) -> ReportTable:
+def _parts_table(found: dict[str, Number | None], step_count: int, who: str) -> ReportTable:
     idle = found["idle_ns"] or 0
     rows = []
     for part in PARTS:
@@ -118,7 +125,7 @@ def _parts_table(found: dict[str, Number | None], step_count: int) -> ReportTabl
         Column("share_ratio", "of idle", "ratio"),
     )
     frame = pd.DataFrame(rows, columns=[column.key for column in columns])
-    return ReportTable("parts", "What the GPU waited for", columns, frame)
+    return ReportTable("parts", f"What the {who} waited for", columns, frame)
 
 
 _GAP_COLUMNS = (

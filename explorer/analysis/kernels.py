@@ -27,6 +27,7 @@ FAMILY_LABELS = {
     "memory": "memcpy and memset",
     "other": "other",
 }
+_CPU_QUESTION = "Which operators run, how often and how long?"
 _CPU_NOTE = (
     "This trace has no GPU work. Host operators stand in for kernels, each with its self time; compiled code shows as "
     "its Torch-Compiled Region."
@@ -45,7 +46,7 @@ def kernel_report(trace: Trace, window: WindowKind | None = None) -> Report:
         return Report(QUESTION, no_pieces_text(trace), notes=("This trace has no work.",))
     first = next(iter(children.values()))
     if len(children) == 1:
-        return Report(QUESTION, first.window, first.metrics, first.tables, first.notes, children)
+        return Report(first.question, first.window, first.metrics, first.tables, first.notes, children)
     notes = (f"{len(children)} devices; each has its own report.",)
     return Report(QUESTION, first.window, (), (), notes, children)
 
@@ -60,7 +61,7 @@ def _device_report(trace: Trace, windows: DeviceWindows) -> Report:
     )
     tables = (_families_table(trace, chosen, step_count), _names_table(trace, chosen, step_count))
     notes = (*windows.notes, *((_CPU_NOTE,) if chosen.is_cpu else ()))
-    return Report(QUESTION, windows.text, metrics, tables, notes)
+    return Report(_CPU_QUESTION if chosen.is_cpu else QUESTION, windows.text, metrics, tables, notes)
 
 
 def _count_metrics(trace: Trace, pieces: Pieces, step_count: int) -> tuple[Metric, ...]:
@@ -69,11 +70,17 @@ def _count_metrics(trace: Trace, pieces: Pieces, step_count: int) -> tuple[Metri
     kernels = work_count if pieces.is_cpu else int(pieces.is_kernel.sum())
     host = None if pieces.is_cpu else len(launches)
     why = "On the CPU nothing is launched." if pieces.is_cpu else ""
+    what = _what(pieces)
     graphs = 0 if pieces.is_cpu else len(graph_launches(trace, launches))
     return (
-        Metric("kernel_count", "kernels", kernels, "count"),
-        Metric("work_count", "pieces of GPU work", work_count, "count"),
-        Metric("kernels_per_step", "kernels a step", kernels / step_count, "count", "lower"),
+        Metric("kernel_count", what, kernels, "count"),
+        Metric(
+            "work_count",
+            "operators in place of GPU work" if pieces.is_cpu else "pieces of GPU work",
+            work_count,
+            "count",
+        ),
+        Metric("kernels_per_step", f"{what} a step", kernels / step_count, "count", "lower"),
         Metric("host_launch_count", "host launches", host, "count", "lower", why),
         Metric(
             "host_launches_per_step",
@@ -86,6 +93,10 @@ def _count_metrics(trace: Trace, pieces: Pieces, step_count: int) -> tuple[Metri
         Metric("graph_launch_count", "graph launches", graphs, "count"),
         Metric("total_ns", "sum of durations", int((pieces.end_ns - pieces.start_ns).sum()), "ns", "lower"),
     )
+
+
+def _what(pieces: Pieces) -> str:
+    return "operators" if pieces.is_cpu else "kernels"
 
 
 def _distinct_count(pieces: Pieces) -> int:
@@ -207,7 +218,7 @@ def _families_table(trace: Trace, pieces: Pieces, step_count: int) -> ReportTabl
     places = np.argsort([FAMILIES.index(family) for family in frame["family"]], kind="stable")
     frame = frame.iloc[places].reset_index(drop=True)
     columns = (Column("family", "family", "text"), Column("label", "what", "text"), *_SUMMARY_COLUMNS)
-    return ReportTable("families", "Kernels by family", columns, frame)
+    return ReportTable("families", f"{_what(pieces).capitalize()} by family", columns, frame)
 
 
 def _names_table(trace: Trace, pieces: Pieces, step_count: int) -> ReportTable:
@@ -219,8 +230,12 @@ def _names_table(trace: Trace, pieces: Pieces, step_count: int) -> ReportTable:
     families = [family_words[family_of_name[position[name]]] for name in frame["name"]]
     frame.insert(1, "family", families)
     frame = frame.sort_values(["total_ns", "name"], ascending=[False, True], ignore_index=True)
-    columns = (Column("name", "kernel", "text"), Column("family", "family", "text"), *_SUMMARY_COLUMNS)
-    return ReportTable("kernels", "Kernels by name", columns, frame)
+    columns = (
+        Column("name", _what(pieces).removesuffix("s"), "text"),
+        Column("family", "family", "text"),
+        *_SUMMARY_COLUMNS,
+    )
+    return ReportTable("kernels", f"{_what(pieces).capitalize()} by name", columns, frame)
 
 
 def _family_codes(trace: Trace, pieces: Pieces) -> tuple[npt.NDArray[np.int32], list[str]]:

@@ -38,6 +38,11 @@ _LABELS: dict[str, str] = {
     "python_and_host_ns": "Python and host",
     "after_sync_ns": "drained by a sync",
 }
+_CPU_LABELS = {
+    "kernel_count": "operators",
+    "work_count": "operators in place of GPU work",
+    "linked_count": "operators with a known launch",
+}
 METRIC_KEYS = tuple(_LABELS)
 """The keys of one device's metrics, in the order of definitions.md."""
 
@@ -149,12 +154,13 @@ def graph_launches(trace: Trace, call_rows: Rows) -> Rows:
     return np.asarray(calls[named | (values(trace.calls, "work_count")[calls] > 1)])
 
 
-def to_metrics(found: dict[str, Number | None]) -> tuple[Metric, ...]:
-    """The values as labelled metrics."""
+def to_metrics(found: dict[str, Number | None], *, is_cpu: bool = False) -> tuple[Metric, ...]:
+    """The values as labelled metrics, in the words of the GPU or of the CPU."""
+    labels = {**_LABELS, **_CPU_LABELS} if is_cpu else _LABELS
     return tuple(
         Metric(
             key=key,
-            label=_LABELS[key],
+            label=labels[key],
             value=value,
             unit=unit_of(key),
             better="lower" if key.removesuffix("_ns") in ("idle", "late_host", *HOST_PARTS) else None,

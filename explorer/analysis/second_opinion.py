@@ -14,6 +14,10 @@ from explorer.trace import Trace, values, values_or
 from explorer.units import Number, Unit
 
 QUESTION = "Where do two tools differ, and why?"
+_GPU_STEP = "Theirs lasts until the next step's host start; ours ends with the step's own last GPU work."
+_CPU_STEP = (
+    "Theirs lasts until the next step's host start; ours is the step's own mark on the host: nothing ran on a GPU."
+)
 _COLUMNS = (
     Column("figure", "figure", "text"),
     Column("theirs", "torch-tb-profiler", "text"),
@@ -28,8 +32,10 @@ def beside(trace: Trace, opinion: Report) -> Report:
 
     `opinion` is what `ingest.second_opinion` returned; its first device is compared with our first.
     """
-    devices = [device for device in devices_of(trace) if device != CPU]
+    devices = devices_of(trace)
     facts = device_facts(trace, devices[0], default_window(trace)) if devices else None
+    is_cpu = facts is not None and facts.device == CPU
+    on_gpu = None if is_cpu else facts
     table = opinion.table("split") if opinion.tables else None
     split = {} if table is None else dict(zip(table["part"].tolist(), table["per_step_ns"].tolist(), strict=True))
     rows: list[tuple[str, Number | None, Number | None, Unit, str]] = [
@@ -38,19 +44,19 @@ def beside(trace: Trace, opinion: Report) -> Report:
             opinion.value("step_ns"),
             _per_step(facts, "span_ns"),
             "ns",
-            "Theirs lasts until the next step's host start; ours ends with the step's own last GPU work.",
+            _CPU_STEP if is_cpu else _GPU_STEP,
         ),
         (
             "GPU utilisation",
             opinion.value("gpu_utilisation_ratio"),
-            _ratio(_per_step(facts, "busy_ns"), _per_step(facts, "span_ns")),
+            _ratio(_per_step(on_gpu, "busy_ns"), _per_step(on_gpu, "span_ns")),
             "ratio",
             "Theirs counts kernels only, over the host times of all steps; ours counts copies too, over the windows.",
         ),
         (
             "kernel time a step",
             split.get("kernels"),
-            _kernel_time(facts),
+            _kernel_time(on_gpu),
             "ns",
             "Theirs gives communication kernels to communication; both count overlapping streams once.",
         ),
@@ -64,7 +70,7 @@ def beside(trace: Trace, opinion: Report) -> Report:
         (
             "achieved occupancy",
             opinion.value("occupancy_ratio"),
-            _occupancy(trace, facts),
+            _occupancy(trace, on_gpu),
             "ratio",
             "Both weigh the profiler's estimate by time; kernels without one count as 0 there and not at all here.",
         ),
@@ -77,7 +83,7 @@ def beside(trace: Trace, opinion: Report) -> Report:
         ),
     ]
     frame = pd.DataFrame(rows, columns=[column.key for column in _COLUMNS])
-    window = facts.windows.text if facts else "a trace without GPU work"
+    window = facts.windows.text if facts else "a trace without work"
     return Report(QUESTION, window, (), (ReportTable("figures", "Side by side", _COLUMNS, frame),), opinion.notes)
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from explorer.analysis.gaps import gap_report
 from explorer.analysis.idle import PARTS
+from explorer.analysis.kernels import kernel_report
 from explorer.analysis.windows import WindowKind
 from explorer.trace import Trace
 from tests.drawing import draw
@@ -276,3 +277,17 @@ def test_on_the_cpu_operators_stand_in_for_kernels_with_their_self_time() -> Non
     assert report.value("busy_ns") == 80_000
     assert parts_us(trace, "steps") == {"python_and_host": 50}
     assert any("no GPU work" in note for note in report.notes)
+
+
+def test_a_cpus_report_speaks_of_no_gpu() -> None:
+    trace = draw("""
+        steps      0000000000
+        operators  aa....bbb.
+    """)
+
+    for report in (gap_report(trace), kernel_report(trace)):
+        labels = {metric.key: metric.label for metric in report.metrics}
+        assert "GPU" not in report.question
+        assert labels["kernel_count"] == "operators"
+        assert not [table.label for table in report.tables if "GPU" in table.label or "Kernel" in table.label]
+    assert gap_report(trace).metric("busy_ratio").label == "CPU busy"

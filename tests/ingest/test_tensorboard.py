@@ -23,6 +23,7 @@ from explorer.ingest import read_trace
 from explorer.ingest.chrome_events import document_texts
 from explorer.ingest.tb_profiler import second_opinion
 from explorer.ingest.tensorboard import write_tensorboard_folder
+from explorer.report import Metric, Report
 from tests.drawing import draw, drawn_document
 from tests.reading import trace_of_bytes
 from tests.shared import SHARED, needs_shared
@@ -158,3 +159,16 @@ def test_second_opinion_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     opinion = second_opinion(path, longest_s=0.05)
 
     assert "was stopped" in opinion.notes[0]
+
+
+def test_a_cpus_step_stands_beside_theirs() -> None:
+    trace = draw("steps     0000000000\noperators aa....bbb.")
+    row = beside(trace, Report("", "", (Metric("step_ns", "step", 1, "ns"), *_NO_RATIOS))).table("figures").iloc[0]
+    assert row["ours"] == 100_000
+    assert "GPU work" not in row["why"]
+
+
+_NO_RATIOS = tuple(
+    Metric(key, key, None, "ratio")
+    for key in ("gpu_utilisation_ratio", "sm_efficiency_ratio", "occupancy_ratio", "tensor_core_ratio")
+)
