@@ -110,3 +110,11 @@ def test_the_model_is_compiled_whole_and_by_layer(traces: Path, open_page: OpenP
     app.multiselect(key="shapes_scopes").set_value(["model", "layer"]).run()
     app.button(key="shapes_start").click().run()
     assert started(traces).scopes == ("model", "layer")
+
+
+def test_picked_runs_without_measured_facts_are_not_asked_for_again(pair: Path, open_page: OpenPage) -> None:
+    (pair / "samples" / "graph" / "facts.json").unlink()
+    (pair / "samples" / "eager" / "facts.json").unlink()
+    page = html_of(open_page("compilation"))
+    assert "Pick a run on the left" not in page
+    assert "importing PyTorch comes before it" not in page

@@ -43,7 +43,7 @@ def _draw_runs(selection: Selection) -> None:
         DrawnStart(letter, {RUN_START_LABELS[part]: ns for part, ns in run_start_parts(facts).items()})
         for letter, _, facts in measured
     ]
-    sentence = _start_sentence([(letter, facts) for letter, _, facts in measured])
+    sentence = _start_sentence([(letter, facts) for letter, _, facts in measured], any(source for _, source in runs))
     fairness = fairness_of(measured[0][1], measured[1][1]) if len(measured) == 2 else None
     if fairness is not None and fairness.is_fair:
         sentence = _with_payback(sentence, *((letter, facts) for letter, _, facts in measured))
@@ -51,15 +51,20 @@ def _draw_runs(selection: Selection) -> None:
     if fairness is not None:
         draw_unfair(fairness)
     if starts:
-        pieces.part_title("Cold start", "from an empty process to warmed-up steps, part by part")
+        pieces.part_title(
+            "Cold start", "from building the model to warmed-up steps, part by part; importing PyTorch comes before it"
+        )
         draw_figure(built(start_bars, starts, pieces.current_theme()), key="run_starts", alt=sentence)
         _draw_legend(starts)
     draw_verification(dict(runs))
-    for letter, source, _ in measured:
-        _draw_trace(letter, source)
+    for letter, source in runs:
+        if source is not None:
+            _draw_trace(letter, source)
 
 
-def _start_sentence(runs: list[tuple[str, Facts]]) -> str:
+def _start_sentence(runs: list[tuple[str, Facts]], is_chosen: bool) -> str:
+    if not runs and is_chosen:
+        return "Nobody measured the start of what is picked: only a run has its first answer's cost."
     if not runs:
         return "Pick a run on the left to see what its first answer cost."
     words = [f"{letter} gives its first answer after {text(first_answer_ns(facts), 'ns')}" for letter, facts in runs]
