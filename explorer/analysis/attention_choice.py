@@ -70,7 +70,8 @@ def gain_sentence(result: CallResult) -> str:
     fastest, gain = fastest_cell(result), possible_gain(result)
     assert fastest is not None
     assert gain is not None
-    name = result.call.label[0].upper() + result.call.label[1:]
+    label = result.call.label
+    name = label if "_" in label else label[0].upper() + label[1:]  # `gqa_d512` is a name, not a word
     return (
         f"{name}: {BACKEND_LABELS[fastest.backend]} is {significant(gain)} × faster than the chosen "
         f"{BACKEND_LABELS[result.chosen or '']}."

@@ -53,7 +53,9 @@ def _draw_costs(probe: OpenProbe, result: CallResult, cell: Cell) -> None:
     memory_note = "its output included" if cell.peak_extra_bytes is not None else "the CPU's allocator does not say"
     lines = [
         _line(
-            "on the device", text(cell.time_ns, "ns"), f"median of {cell.repeat_count}, ±{text(cell.spread_ns, 'ns')}"
+            "on the CPU" if probe.on_cpu else "on the device",
+            text(cell.time_ns, "ns"),
+            f"median of {cell.repeat_count}, ±{text(cell.spread_ns, 'ns')}",
         ),
         _line("on the host", text(cell.host_call_ns, "ns"), "until the call returns"),
         _line("first call of this shape", text(cell.first_call_ns, "ns"), "plans, compilation; apart"),

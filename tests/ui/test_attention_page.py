@@ -138,7 +138,17 @@ def test_address_names_the_probe(probed: Path, open_page: OpenPage) -> None:
 def test_cpu_probe_says_that_cpu_and_cuda_differ(probed: Path, open_page: OpenPage) -> None:
     on_cpu = dataclasses.replace(drawn_results(), build_backends=["flash", "math"])
     write_probe(probed / "runs" / "cpu", on_cpu, device="a CPU")
-    assert "CPU and CUDA differ" in html_of(open_page("attention", probe="run:cpu"))
+    page = html_of(open_page("attention", probe="run:cpu"))
+    assert "CPU and CUDA differ" in page
+    assert "Time of a call on the CPU, median of 15 repeats." in page
+    assert "Device time" not in page
+
+
+def test_repeats_are_those_of_all_times(probed: Path, open_page: OpenPage) -> None:
+    first, *others = drawn_results().calls
+    fewer = dataclasses.replace(first, cells=[dataclasses.replace(cell, repeat_count=3) for cell in first.cells])
+    write_probe(probed / "runs" / "own", dataclasses.replace(drawn_results(), calls=[fewer, *others]))
+    assert "Device time, median of 3 to 15 repeats." in html_of(open_page("attention", probe="run:own"))
 
 
 def test_incomplete_probe_shows_what_it_found(probed: Path, open_page: OpenPage) -> None:

@@ -90,17 +90,25 @@ def _draw_picker(sources: Sequence[ExperimentSource]) -> OpenProbe | None:
         return None
     st.query_params["probe"] = source.source_id
     outlined = "The outlined backend is the one PyTorch picks by itself; hatched ones refuse, with the first reason"
-    repeats = probe.results.calls[0].cells[0].repeat_count if probe.results.calls else None
-    timed = f"Device time, median of {repeats}." if repeats else "Device time, median of the repeats."
     pieces.finding(
         headline(probe.results),
-        f"{probe.machine}. {outlined}; a star marks a choice slower than another of its own backends. {timed}",
+        f"{probe.machine}. {outlined}; a star marks a choice slower than another of its own backends. {_timed(probe)}",
     )
     if source.state != "finished":
         failure = probe.facts.failure.message if probe.facts.failure else "The probe has not finished."
         pieces.box("This probe is incomplete", [failure, "What it found before is shown."], loud=True)
     st.session_state["attention_probe"] = source.source_id
     return probe
+
+
+def _timed(probe: OpenProbe) -> str:
+    """Whose time the figures show, and of how many repeats each."""
+    cells = [cell for result in probe.results.calls for cell in result.cells]
+    counts = sorted({cell.repeat_count for cell in cells if cell.repeat_count is not None})
+    whose = "Time of a call on the CPU" if probe.on_cpu else "Device time"
+    if not counts:
+        return f"{whose}, median of the repeats."
+    return f"{whose}, median of {counts[0] if len(counts) == 1 else f'{counts[0]} to {counts[-1]}'} repeats."
 
 
 def _draw_choices(probe: OpenProbe) -> str:
