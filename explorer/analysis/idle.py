@@ -160,6 +160,7 @@ def _host_parts(
 
 
 def launching_threads(trace: Trace, pieces: Pieces, launch: Rows) -> dict[tuple[str, str], Rows]:
+    """Positions in `launch` by the (process, thread) that made the call; on a GPU every row in it must be one."""
     if pieces.is_cpu:
         return {_busiest_thread(trace): np.arange(len(launch))}
     process, process_words = codes_and_words(trace.calls, "process")

@@ -119,11 +119,12 @@ def _cut(trace: Trace, windows: DeviceWindows, gaps: Gaps) -> Iterator[tuple[Tim
         chosen = number[length > 0]
         end = gaps.end_ns[chosen]
         yield end - length[chosen], end, np.full(len(chosen), PARTS.index(part)), chosen
-    for thread, members in launching_threads(trace, windows.pieces, gaps.launch_row).items():
-        late = members[late_ns[members] > 0]
+    late = number[late_ns > 0]
+    for thread, members in launching_threads(trace, windows.pieces, gaps.launch_row[late]).items():
+        mine = late[members]
         times, parts = _thread_parts(host_covers(trace, thread))
-        start = gaps.start_ns[late]
-        yield _crossed(times, parts, start, start + late_ns[late], late)
+        start = gaps.start_ns[mine]
+        yield _crossed(times, parts, start, start + late_ns[mine], mine)
 
 
 def _thread_parts(covers: Sequence[Cover]) -> tuple[Times, Rows]:
