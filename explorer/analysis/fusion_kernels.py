@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from explorer.analysis.fusion_names import generated_words, operator_word
-from explorer.analysis.pieces import devices_of, pieces_of
+from explorer.analysis.pieces import CPU, devices_of, has_word, pieces_of
 from explorer.analysis.timeline_bytes import operator_bytes
-from explorer.analysis.windows import default_window, device_windows
+from explorer.analysis.windows import WindowKind, default_window, device_windows
 from explorer.generated_code import SourceLine
 from explorer.spans import NO_ROW, Rows
 from explorer.trace import Trace, codes_and_words, values, values_or
@@ -44,6 +44,7 @@ class Kernel:
 
     `words` is what a generated kernel's name says, None for every other. `layer` is None outside of layers. `file` is
     the name of Triton's file, `held` what the compiler says that the kernel computes; both empty where unknown.
+    `is_counted` is False for copies and fills, and on the CPU for the further pieces of one operator's self time.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Kernel:
     overlap_ns: int
     file: str = ""
     held: tuple[HeldOperator, ...] = ()
+    is_counted: bool = True
 
     @property
     def word(self) -> str:
@@ -68,13 +70,22 @@ class Kernel:
 
 @dataclass(frozen=True)
 class StepKernels:
-    """One step of one trace. `left_out_count` pieces ran while something compiled and are not among them."""
+    """One step of one device of one trace, or the whole of it where `is_whole`.
+
+    `left_out_count` kernels ran while something compiled and are not among them.
+    """
 
     trace: Trace
     window: str
     kernels: tuple[Kernel, ...]
     span_ns: int
     left_out_count: int
+    device: str
+    is_whole: bool
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.device == CPU
 
     @property
     def busy_ns(self) -> int:
@@ -99,20 +110,24 @@ class StepKernels:
         return sum(known) if len(known) == len(found) else None
 
 
-def step_kernels(trace: Trace) -> StepKernels | None:
-    """The first kept step of the first device (definitions.md, "Comparing two runs"), or None for an empty trace."""
+def step_kernels(trace: Trace, window: WindowKind | None = None) -> StepKernels | None:
+    """The first kept step of the first device (definitions.md, "Comparing two runs"), or None for an empty trace.
+
+    `window` defaults to the steps where there are any; with "trace" all of the trace counts as one step.
+    """
     devices = devices_of(trace)
     if not devices:
         return None
-    windows = device_windows(trace, devices[0], default_window(trace))
+    windows = device_windows(trace, devices[0], window or default_window(trace))
     pieces = windows.pieces
     compiling = _while_compiling(trace, pieces.call_row)
     chosen = np.flatnonzero((windows.window_of_piece == 0) & ~compiling)
-    left_out = int((compiling & (windows.window_of_piece != NO_ROW)).sum())
+    left_out = int((compiling & pieces.is_kernel & (windows.window_of_piece != NO_ROW)).sum())
     if not len(chosen):
         return None
     start, end = pieces.start_ns[chosen], pieces.end_ns[chosen]
-    begin = windows.windows[0].start_ns if windows.kind == "steps" else int(start.min())
+    is_whole = windows.kind == "trace"
+    begin = int(start.min()) if is_whole else windows.windows[0].start_ns
     reach = np.maximum.accumulate(np.concatenate([[begin], end]))[:-1]
     gap = np.maximum(start - reach, 0)
     overlap = (end - start) - np.maximum(end - np.maximum(start, reach), 0)
@@ -123,7 +138,7 @@ def step_kernels(trace: Trace) -> StepKernels | None:
         for kernel, layer, length, before, twice in zip(kernels, layers, end - start, gap, overlap, strict=True)
     )
     span = int(max(end.max(), begin) - begin)
-    return StepKernels(trace, windows.windows[0].name, built, span, left_out)
+    return StepKernels(trace, windows.windows[0].name, built, span, left_out, devices[0], is_whole)
 
 
 def kernels_within(trace: Trace, start_ns: int, end_ns: int) -> list[Kernel]:
@@ -161,6 +176,7 @@ def _kernels(trace: Trace, rows: Rows, is_cpu: bool) -> list[dict[str, Any]]:
     family_codes, families = codes_and_words(table, "family")
     operators = rows if is_cpu else values_or(trace.work, "operator_row", NO_ROW)[rows]
     calls = np.full(len(rows), NO_ROW) if is_cpu else values_or(trace.work, "call_row", NO_ROW)[rows]
+    counted = _first_pieces(rows) if is_cpu else has_word(trace.work, "kind", ("kernel",))[rows]
     chains = _Chains(trace)
     return [
         {
@@ -172,9 +188,17 @@ def _kernels(trace: Trace, rows: Rows, is_cpu: bool) -> list[dict[str, Any]]:
             "dims": chains.dims(int(operator)),
             "words": generated_words(names[name_codes[row]]),
             "file": chains.file(int(operator)),
+            "is_counted": bool(is_counted),
         }
-        for row, operator, call in zip(rows.tolist(), operators, calls, strict=True)
+        for row, operator, call, is_counted in zip(rows.tolist(), operators, calls, counted, strict=True)
     ]
+
+
+def _first_pieces(rows: Rows) -> npt.NDArray[np.bool_]:
+    """Where each operator comes for the first time: its self time may lie in several pieces."""
+    is_first = np.zeros(len(rows), bool)
+    is_first[np.unique(rows, return_index=True)[1]] = True
+    return is_first
 
 
 class _Chains:
@@ -233,6 +257,11 @@ def is_compiled_side(trace: Trace, device: str | None = None) -> bool:
     pieces = pieces_of(trace, chosen)
     codes, names = codes_and_words(trace.operators if pieces.is_cpu else trace.work, "name")
     return any(generated_words(names[code]) is not None for code in np.unique(codes[pieces.row]))
+
+
+def count_of(kernels: Sequence[Kernel]) -> int:
+    """Kernels, without copies and fills; on the CPU operators."""
+    return sum(kernel.is_counted for kernel in kernels)
 
 
 def time_of(kernels: Sequence[Kernel]) -> int:

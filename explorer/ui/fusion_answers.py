@@ -13,6 +13,7 @@ from explorer.analysis.fusion_gallery import gallery_groups
 from explorer.analysis.fusion_gallery_map import gallery_map, ran_kernels
 from explorer.analysis.fusion_kernels import StepKernels, step_kernels
 from explorer.analysis.fusion_map import FusionMap
+from explorer.analysis.windows import WindowKind
 from explorer.errors import TraceError
 from explorer.facts import Facts
 from explorer.gallery_results import ExpressionResult, GalleryResults, results_from_json
@@ -34,7 +35,6 @@ class Pair:
     eager: Source
     compiled: Source
     answer: Fusion
-    ceiling_bytes_per_s: float | None
     is_swapped: bool
     code: GeneratedCode | None
 
@@ -45,20 +45,23 @@ class Pair:
         return any(kernel.words is not None for kernel in kernels)
 
 
-def open_pair(a: Source, b: Source) -> Pair:
-    """The answer about two sources; raises TraceError where one has no trace or no work, RecordingError for damage."""
-    step_a, step_b = _step_of(a), _step_of(b)
+def open_pair(a: Source, b: Source, window: WindowKind) -> Pair:
+    """The answer about two sources over that window.
+
+    Raises TraceError where one has no trace or no work, RecordingError for damage.
+    """
+    step_a, step_b = _step_of(a, window), _step_of(b, window)
     is_swapped = step_a.generated_count > step_b.generated_count
     eager, compiled = (b, a) if is_swapped else (a, b)
     steps = (step_b, step_a) if is_swapped else (step_a, step_b)
     ceiling = _ceiling(eager.facts) or _ceiling(compiled.facts)
     code = _code(str(compiled.folder), compiled.stamp)
-    answer = _fusion(f"{eager.stamp} {compiled.stamp}", ceiling, code, *steps)
-    return Pair(eager, compiled, answer, ceiling, is_swapped, code)
+    answer = _fusion(f"{eager.stamp} {compiled.stamp} {window}", ceiling, code, *steps)
+    return Pair(eager, compiled, answer, is_swapped, code)
 
 
-def _step_of(source: Source) -> StepKernels:
-    step = _step(source.stamp, trace_of(source))
+def _step_of(source: Source, window: WindowKind) -> StepKernels:
+    step = _step(source.stamp, window, trace_of(source))
     if step is None:
         raise TraceError(f"{source.title} has neither GPU work nor operators, so there is no step to compare.")
     return step
@@ -107,9 +110,9 @@ def _gallery_trace(path: str, stamp: str) -> Trace:
 
 
 @st.cache_resource(show_spinner=False, max_entries=_LIMIT)
-def _step(stamp: str, _trace: Trace) -> StepKernels | None:
+def _step(stamp: str, window: WindowKind, _trace: Trace) -> StepKernels | None:
     del stamp  # only part of the cache's key
-    return step_kernels(_trace)
+    return step_kernels(_trace, window)
 
 
 @st.cache_resource(show_spinner="Matching kernels", max_entries=_LIMIT)

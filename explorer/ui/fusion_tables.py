@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from explorer.analysis.compilation_run import step_ns
-from explorer.analysis.fusion import Fusion
+from explorer.analysis.fusion import CACHED_LIMIT, CPU_LIMIT, Fusion
 from explorer.report import Report
 from explorer.ui.fusion_answers import Pair
 from explorer.ui.pieces import Card, arrow_text, single_text
@@ -15,48 +15,62 @@ from explorer.units import UNKNOWN, Number, Unit, exact, shortened, text
 
 _HEAD = ("group", "where", "match", "kernels", "time", "change", "spread", "gaps", "bytes", "of limit", "verdict")
 _WIDTHS = (3.4, 1.5, 0.95, 1.1, 1.85, 0.9, 0.85, 0.9, 1.6, 1.25, 1.1)
+_GPU_COUNT = "copies and fills are not counted"
+_CPU_COUNT = "each where its own time begins; the rest of that time may lie in another group"
 _CHANGE, _GAPS = _HEAD.index("change"), _HEAD.index("gaps")
 _GROUP_LIMIT = 27
 _SHORT_VERDICTS = {"no change measured": "no change"}
 
 
-def fusion_cards(report: Report) -> list[Card]:
-    """Step, kernels, GPU busy, launches saved and what was matched."""
+def fusion_cards(answer: Fusion) -> list[Card]:
+    """Step, kernels, GPU busy, launches saved and what was matched; on the CPU its operators."""
+    report, word = answer.report, answer.word
+    saved = report.metric("launches_saved_count")
+    processor = "CPU" if answer.is_cpu else "GPU"
     times = [text(report.value(key), "ns") for key in ("step_a_ns", "step_b_ns", "busy_a_ns", "busy_b_ns")]
     kernels = [text(report.value(f"kernels_{side}_count"), "count") for side in ("a", "b")]
     matched = [text(report.value(f"matched_{side}_ratio"), "ratio") for side in ("a", "b")]
+    a_step, of_each = ("in all", "whole traces") if answer.is_whole else ("a step", "first step of each")
     return [
-        Card("step, under the profiler", arrow_text(*times[:2]), "first step of each"),
-        Card("kernels", arrow_text(*kernels), "a step"),
-        Card("GPU busy", arrow_text(*times[2:]), "a step"),
-        Card("launches saved", single_text(text(report.value("launches_saved_count"), "count")), "host calls a step"),
-        Card("kernel time matched", arrow_text(*matched), "eager, compiled"),
+        Card("step, under the profiler", arrow_text(*times[:2]), of_each),
+        Card(f"{word}s", arrow_text(*kernels), a_step),
+        Card(f"{processor} busy", arrow_text(*times[2:]), a_step),
+        Card("launches saved", single_text(text(saved.value, "count")), saved.reason or f"host calls {a_step}"),
+        Card(f"{word} time matched", arrow_text(*matched), "eager, compiled"),
     ]
 
 
 def draw_ledger(answer: Fusion) -> None:
     """The table, most time saved first, groups' layers folded; its foot adds up to the step's change."""
     rows = sorted(answer.report.table("ledger").to_dict("records"), key=lambda row: row["time_change_ns"])
-    draw_rows(_HEAD, [*(_line(row) for row in rows), *_totals(answer.report)], _WIDTHS)
+    draw_rows(_head(answer), [*(_line(row, answer) for row in rows), *_totals(answer.report)], _WIDTHS)
 
 
-def _line(row: dict[Hashable, Any]) -> Line:
+def _head(answer: Fusion) -> list[str | Cell]:
+    notes = {
+        "kernels": Cell(f"{answer.word}s", _CPU_COUNT if answer.is_cpu else _GPU_COUNT),
+        "of limit": Cell("of limit", CPU_LIMIT if answer.is_cpu else ""),
+    }
+    return [notes.get(label, label) for label in _HEAD]
+
+
+def _line(row: dict[Hashable, Any], answer: Fusion) -> Line:
     kernels = f"{row['kernels_a_count']:,} → {row['kernels_b_count']:,}"
-    saved = f"{row['launches_saved_count']:,} launches saved"
+    saved = _known(row["launches_saved_count"])
+    launches = "launches not known" if saved is None else f"{text(saved, 'count')} launches saved"
     verdict = str(row["verdict"])
-    floor = f"fused floor {_text(row['floor_ns'], 'ns')}"
     return Line(
         (
             Cell(shortened(str(row["group"]), _GROUP_LIMIT), str(row["group"])),
             Cell(str(row["place"])),
             Cell(str(row["match"])),
-            Cell(kernels, saved),
+            Cell(kernels, launches),
             _arrow(row["time_a_ns"], row["time_b_ns"], "ns"),
             _time(row["time_change_ns"]),
             _time(row["spread_ns"]),
             _time(row["gap_change_ns"]),
             Cell(_arrow(row["bytes_a"], row["bytes_b"], "bytes").text, _recorded(row["bytes_a"], row["bytes_b"])),
-            Cell(_arrow(row["bandwidth_a_ratio"], row["bandwidth_b_ratio"], "ratio").text, floor),
+            Cell(_arrow(row["bandwidth_a_ratio"], row["bandwidth_b_ratio"], "ratio").text, _limit_note(row, answer)),
             Cell(_SHORT_VERDICTS.get(verdict, verdict), verdict),
         )
     )
@@ -101,6 +115,19 @@ def _arrow(before: object, after: object, unit: Unit) -> Cell:
         return Cell(UNKNOWN)
     number, _, name = texts[0].partition(" ")
     return Cell(f"{number if texts[1].endswith(f' {name}') else texts[0]} → {texts[1]}", exacts)
+
+
+def _limit_note(row: dict[Hashable, Any], answer: Fusion) -> str:
+    """Why a share of the limit is missing, else the floor that it is of."""
+    if answer.is_cpu:
+        return CPU_LIMIT
+    is_cached = answer.ceiling_bytes_per_s is not None and any(
+        _known(row[f"bytes_{side}"]) is not None
+        and row[f"time_{side}_ns"]
+        and _known(row[f"bandwidth_{side}_ratio"]) is None
+        for side in ("a", "b")
+    )
+    return CACHED_LIMIT if is_cached else f"fused floor {_text(row['floor_ns'], 'ns')}"
 
 
 def _recorded(before: object, after: object) -> str:

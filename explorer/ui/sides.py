@@ -134,10 +134,16 @@ def open_sides(selection: Selection) -> list[Side]:
             sources[letter] = source
         except ExplorerError as problem:
             pieces.box(f"{letter.upper()} cannot be shown: {source.title}", [str(problem)], loud=True)
-    window, note = common_window(*(has_steps_of(source) for source in sources.values()))
+    window = shared_window(*sources.values())
+    return [_open(letter, source, window) for letter, source in sources.items()]
+
+
+def shared_window(*sources: Source) -> WindowKind:
+    """The one rule by which the sources are looked at; a box says where it takes one side's steps from it."""
+    window, note = common_window(*(has_steps_of(source) for source in sources))
     if note:
         pieces.box("A and B are shown over their whole traces", [note])
-    return [_open(letter, source, window) for letter, source in sources.items()]
+    return window
 
 
 def _check(source: Source) -> None:

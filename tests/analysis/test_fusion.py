@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.analysis.fusion import fusion_report, headline
+from explorer.analysis.fusion import CACHED_LIMIT, CPU_LIMIT, Fusion, fusion, fusion_report, headline
 from explorer.analysis.fusion_groups import match_groups
 from explorer.analysis.fusion_kernels import Kernel, StepKernels, is_compiled_side, step_kernels
 from explorer.analysis.fusion_names import generated_words, group_title, is_named, operator_word
+from explorer.analysis.kernels import kernel_report
 from explorer.report import Report
 from explorer.spans import NO_ROW
 from explorer.trace import Trace
@@ -24,8 +25,12 @@ CASE = SHARED / "cases" / "32-fusion-before-after"
 Read = Callable[[Path], Trace]
 
 
+def _answer(read: Read, eager: Path, compiled: Path) -> Fusion:
+    return fusion(_step(read(eager)), _step(read(compiled)), 4.1e12)
+
+
 def _report(read: Read, eager: Path, compiled: Path) -> Report:
-    return fusion_report(_step(read(eager)), _step(read(compiled)), 4.1e12)
+    return _answer(read, eager, compiled).report
 
 
 def _step(trace: Trace) -> StepKernels:
@@ -146,8 +151,8 @@ def test_bundled_pairs_reconcile_and_are_matched(read: Read, eager: str, compile
 
 
 def test_bundled_pair_folds_into_one_layer_with_its_spread(read: Read) -> None:
-    report = _report(read, SAMPLES / "h200-eager" / "trace.json.gz", SAMPLES / "h200-compile" / "trace.json.gz")
-    ledger = report.table("ledger")
+    answer = _answer(read, SAMPLES / "h200-eager" / "trace.json.gz", SAMPLES / "h200-compile" / "trace.json.gz")
+    ledger = answer.report.table("ledger")
     rows = {(row["group"], row["place"]): row for row in ledger.to_dict("records")}
     norm = rows["residual + RMSNorm", "28 layers"]
     assert (norm["kernels_a_count"], norm["kernels_b_count"]) == (252, 28)
@@ -156,7 +161,7 @@ def test_bundled_pair_folds_into_one_layer_with_its_spread(read: Read) -> None:
     swiglu = rows["SwiGLU", "28 layers"]
     assert (swiglu["bytes_a"], swiglu["bytes_b"]) == (28 * 5 * 3072 * 2, 28 * 2 * 3072 * 2)
     assert len(ledger) < 20
-    assert headline(report).startswith("1,729 kernels became 437.")
+    assert headline(answer).startswith("1,728 kernels became 436.")
 
 
 @needs_shared
@@ -198,12 +203,13 @@ def test_upload_without_an_eager_twin_is_unmatched_and_says_what_is_not_recorded
     assert is_compiled_side(read(compiled))
     eager = traces / "mi300_qwen1.5-0.5b_eager.json.gz"
     assert not is_compiled_side(read(eager))
-    report = _report(read, eager, compiled)
+    answer = _answer(read, eager, compiled)
+    report = answer.report
     ledger = report.table("ledger")
     assert set(ledger.loc[ledger["match"] == "unmatched", "verdict"]) == {"not compared"}
     assert any("record_shapes" in note for note in report.notes)
     assert report.value("remainder_ns") == 0
-    assert headline(report).endswith("these are not the same work.")
+    assert headline(answer).endswith("these are not the same work.")
 
 
 @needs_shared
@@ -215,3 +221,67 @@ def test_rotary_that_moved_over_a_product_is_found_with_the_norm_that_it_joined(
     ledger = report.table("ledger")
     (joined,) = ledger[ledger["group"] == "RMSNorm + rotary + cache write + mask"].to_dict("records")
     assert (joined["kernels_a_count"], joined["kernels_b_count"]) == (42 * 23, 42 * 2)
+
+
+@pytest.mark.parametrize(
+    ("eager", "compiled"),
+    [
+        ("h200-eager", "h200-compile-cuda-graph"),
+        ("h200-prefill-eager", "h200-prefill-compile"),
+        ("cpu-tiny-eager", "cpu-tiny-compile"),
+    ],
+)
+def test_kernels_are_counted_as_the_kernel_report_counts_them(read: Read, eager: str, compiled: str) -> None:
+    traces = [read(SAMPLES / name / "trace.json.gz") for name in (eager, compiled)]
+    report = fusion_report(_step(traces[0]), _step(traces[1]))
+    for side, trace in zip(("a", "b"), traces, strict=True):
+        assert report.value(f"kernels_{side}_count") == kernel_report(trace).value("kernels_per_step")
+        assert report.table("ledger")[f"kernels_{side}_count"].sum() == report.value(f"kernels_{side}_count")
+
+
+def test_cpu_pair_speaks_of_operators_and_neither_of_launches_nor_of_a_limit(read: Read) -> None:
+    answer = _answer(read, *(SAMPLES / f"cpu-tiny-{mode}" / "trace.json.gz" for mode in ("eager", "compile")))
+    assert headline(answer).startswith("1,115 operators became 224. ")
+    assert "kernel" not in headline(answer)
+    saved = answer.report.metric("launches_saved_count")
+    assert (saved.value, saved.reason) == (None, "On the CPU nothing is launched.")
+    assert answer.report.metric("busy_a_ns").label == "CPU busy, eager"
+    ledger = answer.report.table("ledger")
+    assert ledger[["bandwidth_a_ratio", "bandwidth_b_ratio", "floor_ns"]].isna().all().all()
+    assert CPU_LIMIT in answer.report.notes
+    assert answer.ceiling_bytes_per_s is None
+
+
+def test_a_group_faster_than_memory_has_no_share_of_the_limit(read: Read) -> None:
+    eager, compiled = (_step(read(SAMPLES / name / "trace.json.gz")) for name in ("h200-eager", "h200-compile"))
+    report = fusion_report(eager, compiled, 1e12)
+    ledger = report.table("ledger").set_index(["group", "place"])
+    products = ledger.filter(like="product 1×1024 · 1024×3072", axis=0)
+    assert products["bytes_a"].notna().all()
+    assert products["bandwidth_a_ratio"].isna().all()
+    assert CACHED_LIMIT in report.notes
+    assert CACHED_LIMIT not in fusion_report(eager, compiled, 4.1e12).notes
+
+
+def test_launches_saved_are_unknown_where_a_launch_is() -> None:
+    events = [
+        {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 0, "dur": 10,
+         "args": {"device": 0, "stream": 7}}
+    ]  # fmt: skip
+    step = _step(trace_of_events(events))
+    report = fusion_report(step, step)
+    assert report.value("launches_saved_count") is None
+    assert report.metric("launches_saved_count").reason
+    assert report.table("ledger")["launches_saved_count"].isna().all()
+
+
+def test_whole_traces_are_compared_where_asked_for(read: Read) -> None:
+    trace = read(SAMPLES / "h200-compile-cuda-graph" / "trace.json.gz")
+    step, whole = step_kernels(trace), step_kernels(trace, "trace")
+    assert step is not None
+    assert whole is not None
+    assert (step.is_whole, whole.is_whole) == (False, True)
+    assert whole.span_ns > step.span_ns
+    answer = fusion(whole, whole)
+    assert answer.is_whole
+    assert answer.report.window == "the whole trace of each"

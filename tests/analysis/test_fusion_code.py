@@ -44,7 +44,7 @@ def _kernel(name: str, row: int = NO_ROW, *, operators: tuple[str, ...] = (), fi
 
 
 def _step(*kernels: Kernel) -> StepKernels:
-    return StepKernels(trace_of_events([]), "step", kernels, 0, 0)
+    return StepKernels(trace_of_events([]), "step", kernels, 0, 0, "0", False)
 
 
 def _words(step: StepKernels) -> list[list[str]]:

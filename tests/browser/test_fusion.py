@@ -60,7 +60,7 @@ def test_names_of_the_layers_map_never_stand_on_each_other(fusion_server: str, n
     page = narrow_page
     page.goto(f"{fusion_server}/fusion")
     settled(page)
-    expect(page.get_by_role("heading", name=re.compile("1,729 kernels became 437"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name=re.compile("1,728 kernels became 436"))).to_be_visible(timeout=60_000)
     expect(page.locator(f".st-key-fusion_map {_NAMES}", has_text="elementwise ×8")).to_be_visible()
     assert _overlaps(page, "fusion_map") == []
 

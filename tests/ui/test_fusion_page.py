@@ -35,7 +35,7 @@ from explorer.recording import CODE_FILE, FACTS_FILE, RESULTS_FILE, Recording, c
 from explorer.settings import RunSettings
 from explorer.ui.sources import add_upload
 from tests.shared import SHARED, needs_shared
-from tests.ui.drawn import write_recording
+from tests.ui.drawn import write_recording, write_trace
 from tests.ui.test_compare_page import figures_of, html_of
 
 OpenPage = Callable[..., AppTest]
@@ -79,7 +79,7 @@ def _write_gallery(folder: Path) -> None:
 def test_the_bundled_pair_reconciles_on_the_page(bundled: Path, open_page: OpenPage) -> None:
     app = open_page("fusion", a="sample:h200-eager", b="sample:h200-compile")
     page = html_of(app)
-    assert "1,729 kernels became 437." in page
+    assert "1,728 kernels became 436." in page
     assert "residual + RMSNorm" in page
     assert "28 layers" in page
     assert "change of the step" in page
@@ -92,6 +92,26 @@ def test_two_eager_sides_have_no_code_to_ask_for(pair: Path, open_page: OpenPage
     page = html_of(open_page("fusion", a="sample:eager", b="sample:graph"))
     assert "Neither side is compiled" in page
     assert "Generated code" not in page
+
+
+def test_a_side_without_steps_makes_both_whole_traces(pair: Path, open_page: OpenPage) -> None:
+    write_trace(pair / "samples" / "eager", 100.0, with_steps=False)
+    page = html_of(open_page("fusion", a="sample:eager", b="sample:graph"))
+    assert "A and B are shown over their whole traces" in page
+    assert "6 kernels became 6" in page
+    assert "first step of each" not in page
+
+
+def test_a_cpu_pair_has_no_gpu_no_launches_and_no_limit(traces: Path, open_page: OpenPage) -> None:
+    for name in ("cpu-tiny-eager", "cpu-tiny-compile"):
+        shutil.copytree(SAMPLES / name, traces / "samples" / name)
+    app = open_page("fusion", a="sample:cpu-tiny-eager", b="sample:cpu-tiny-compile")
+    page = html_of(app)
+    assert "1,115 operators became 224." in page
+    assert "CPU busy" in page
+    assert "GPU" not in page.split("Ledger")[0].split("1,115 operators became 224.")[1]
+    assert "On the CPU nothing is launched." in page
+    assert "the dashed line" not in page
 
 
 def test_generated_code_that_was_not_recorded_says_how_to_record_it(bundled: Path, open_page: OpenPage) -> None:
@@ -165,7 +185,7 @@ def test_a_compiled_upload_without_its_eager_twin_is_said_to_be_other_work(trace
 
 def test_a_swapped_pair_is_put_in_order(bundled: Path, open_page: OpenPage) -> None:
     page = html_of(open_page("fusion", a="sample:h200-compile", b="sample:h200-eager"))
-    assert "1,729 kernels became 437." in page
+    assert "1,728 kernels became 436." in page
     assert "B is the eager side here." in page
 
 

@@ -24,6 +24,7 @@ from explorer.ui.fusion_measure import draw_measure
 from explorer.ui.fusion_pictures import largest_changes, layer_groups, map_ribbons, match_legend, roof_points
 from explorer.ui.fusion_tables import draw_ledger, fusion_cards, pair_line
 from explorer.ui.selection import LETTERS, choose, chosen, draw_missing, took_defaults, write_address
+from explorer.ui.sides import shared_window
 from explorer.ui.sources import Source, all_sources
 from explorer.ui.verification import draw_verification
 
@@ -74,17 +75,17 @@ def _show_pair() -> None:
 
 def _draw_pair(a: Source, b: Source, fairness: Comparability) -> None:
     try:
-        pair = open_pair(a, b)
+        pair = open_pair(a, b, shared_window(a, b))
     except ExplorerError as problem:
         pieces.box("This pair cannot be compared", [str(problem)], loud=True)
         return
     report = pair.answer.report
-    pieces.finding(headline(report), pair_line(pair))
+    pieces.finding(headline(pair.answer), pair_line(pair))
     draw_unfair(fairness)
     if not pair.is_compiled:
         pieces.box("Neither side is compiled", ["No kernel of either side was generated. Pick a compiled run as B."])
     _offer_bundled(a, b)
-    pieces.cards(fusion_cards(report))
+    pieces.cards(fusion_cards(pair.answer))
     _draw_map(pair)
     if pair.is_compiled:
         draw_code(pair)
@@ -124,7 +125,7 @@ def _draw_map(pair: Pair) -> None:
         else "in the order of the step; what comes several times is drawn once, as a mean",
     )
     st.html(match_legend())
-    _draw_ribbons(layer, "fusion_map", headline(pair.answer.report))
+    _draw_ribbons(layer, "fusion_map", headline(pair.answer))
     if outside:
         with st.expander("Outside the layers: embedding, last norm, logits", key="fusion_outside"):
             _draw_ribbons(outside, "fusion_outside_map", "Kernels outside the layers, eager and compiled.")
@@ -140,11 +141,11 @@ def _draw_ribbons(groups: Sequence[FoldedGroup], key: str, alt: str) -> None:
 def _draw_roof(pair: Pair) -> None:
     points = roof_points(pair.answer.report, pair.answer.folded)
     if points:
-        pieces.part_title(
-            "Where the bound is", "open before, full after; the dashed line is the measured copy bandwidth"
-        )
+        ceiling = pair.answer.ceiling_bytes_per_s
+        line = "; the dashed line is the measured copy bandwidth" if ceiling else ""
+        pieces.part_title("Where the bound is", f"open before, full after{line}")
         draw_figure(
-            bandwidth_roof(points, pair.ceiling_bytes_per_s, pieces.current_theme()),
+            bandwidth_roof(points, ceiling, pieces.current_theme()),
             key="fusion_roof",
             alt="Achieved bandwidth against the bytes that a call must move.",
         )
