@@ -64,6 +64,12 @@ def exact(value: Number | None, unit: Unit) -> str:
     return f"{value:,} {label}".strip()
 
 
+def power_text(power: Number, unit: Unit) -> str:
+    """A mark of an axis without the zeros that a measured value would have: `10 µs`, `16 KiB`."""
+    number, name = text(power, unit).split(" ")
+    return f"{float(number.replace(',', '')):g} {name}"
+
+
 def time_axis(extent_ns: Number) -> tuple[float, str]:
     """(nanoseconds a unit, unit) in which an axis of that extent reads best: 41.7 ms → (1e6, "ms")."""
     for size, name in _TIME:

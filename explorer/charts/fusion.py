@@ -12,7 +12,7 @@ from typing import Literal
 import plotly.graph_objects as go
 
 from explorer.charts.theme import CHARACTER_PX, Theme, styled
-from explorer.units import shortened, text
+from explorer.units import Unit, power_text, shortened, text
 
 _TILE_PX = 34
 _LEFT_PX = 250
@@ -91,21 +91,24 @@ def bandwidth_roof(points: Sequence[RoofPoint], ceiling_bytes_per_s: float | Non
         )  # fmt: skip
     figure.update_xaxes(
         type="log",
-        dtick=1,
         title={"text": "bytes that a call must move", "font": {"size": 12}},
-        exponentformat="SI",
-        ticksuffix="B",
+        **_powers([point.moved_bytes for point in points], 16, "bytes"),
         fixedrange=True,
     )
     figure.update_yaxes(
         type="log",
-        dtick=1,
         title={"text": "achieved", "font": {"size": 12}},
-        exponentformat="SI",
-        ticksuffix="B/s",
+        **_powers([*(point.bytes_per_s for point in points), ceiling_bytes_per_s or 0], 10, "bytes_per_s"),
         fixedrange=True,
     )
     return figure
+
+
+def _powers(values: Sequence[float], base: int, unit: Unit) -> dict[str, list[float] | list[str]]:
+    """Ticks at the powers around the values, with a space before the unit, which Plotly's own prefixes lack."""
+    exponents = [math.log(value, base) for value in values if value > 0] or [0.0]
+    marks = [float(base) ** place for place in range(math.floor(min(exponents)), math.ceil(max(exponents)) + 1)]
+    return {"tickvals": marks, "ticktext": [power_text(mark, unit) for mark in marks]}
 
 
 _SYMBOLS: Mapping[Literal["before", "after"], str] = MappingProxyType({"before": "circle-open", "after": "circle"})

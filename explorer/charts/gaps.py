@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from explorer.charts.theme import IDLE_PARTS, Theme, key_label, styled
-from explorer.units import text
+from explorer.units import power_text, text
 
 _BINS_PER_DECADE = 6
 _PANEL_PX = 150
@@ -62,7 +62,7 @@ def gaps_by_size(sides: Sequence[GapsOfSide], theme: Theme) -> go.Figure:
     figure.update_xaxes(
         range=[np.log10(edges[0]), np.log10(edges[-1])],
         tickvals=decades.tolist(),
-        ticktext=[_plain_text(10.0**decade) for decade in decades],
+        ticktext=[power_text(10.0**decade, "ns") for decade in decades],
         ticks="outside",
         fixedrange=True,
     )
@@ -79,12 +79,6 @@ def _title(side: GapsOfSide) -> str:
         f"{len(lengths):,} gaps, {text(lengths.sum(), 'ns')} altogether, "
         f"half of them under {text(float(lengths.median()), 'ns')}"
     )
-
-
-def _plain_text(power_ns: float) -> str:
-    """A power of ten without the zeros that a measured value would have: `10 µs`."""
-    number, unit = text(power_ns, "ns").split(" ")
-    return f"{float(number.replace(',', '')):g} {unit}"
 
 
 def _edges(sides: Sequence[GapsOfSide]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -13,6 +13,7 @@ from explorer.analysis.fusion_gallery import gallery_groups
 from explorer.analysis.fusion_gallery_map import gallery_map, ran_kernels
 from explorer.analysis.fusion_kernels import StepKernels, step_kernels
 from explorer.analysis.fusion_map import FusionMap
+from explorer.analysis.pieces import devices_of
 from explorer.analysis.windows import WindowKind
 from explorer.errors import TraceError
 from explorer.facts import Facts
@@ -30,13 +31,17 @@ _LIMIT = 24
 
 @dataclass(frozen=True)
 class Pair:
-    """Two sources put in order: `eager` ran fewer generated kernels than `compiled`, whose `code` may be recorded."""
+    """Two sources put in order: `eager` ran fewer generated kernels than `compiled`, whose `code` may be recorded.
+
+    `device_lines` names the device that is looked at of a side with several.
+    """
 
     eager: Source
     compiled: Source
     answer: Fusion
     is_swapped: bool
     code: GeneratedCode | None
+    device_lines: tuple[str, ...]
 
     @property
     def is_compiled(self) -> bool:
@@ -57,7 +62,13 @@ def open_pair(a: Source, b: Source, window: WindowKind) -> Pair:
     ceiling = _ceiling(eager.facts) or _ceiling(compiled.facts)
     code = _code(str(compiled.folder), compiled.stamp)
     answer = _fusion(f"{eager.stamp} {compiled.stamp} {window}", ceiling, code, *steps)
-    return Pair(eager, compiled, answer, is_swapped, code)
+    lines = tuple(_device_line(letter, step) for letter, step in (("A", step_a), ("B", step_b)))
+    return Pair(eager, compiled, answer, is_swapped, code, tuple(filter(None, lines)))
+
+
+def _device_line(letter: str, step: StepKernels) -> str:
+    count = len(devices_of(step.trace))
+    return f"{letter} has {count} devices; its device {step.device} is shown." if count > 1 else ""
 
 
 def _step_of(source: Source, window: WindowKind) -> StepKernels:

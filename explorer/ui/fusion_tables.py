@@ -137,10 +137,11 @@ def _recorded(before: object, after: object) -> str:
 
 
 def pair_line(pair: Pair) -> str:
-    """The step without the profiler, and which side is taken as eager."""
+    """The step without the profiler, which side is taken as eager, and which device of several is shown."""
     swapped = " B is the eager side here." if pair.is_swapped else ""
     steps = [step_ns(side.facts) if side.facts else None for side in (pair.eager, pair.compiled)]
+    devices = "".join(f" {line}" for line in pair.device_lines)
     measured = ""
     if None not in steps:
         measured = f"Without the profiler the step went from {text(steps[0], 'ns')} to {text(steps[1], 'ns')}. "
-    return f"{measured}Eager: {pair.eager.title}. Compiled: {pair.compiled.title}.{swapped}"
+    return f"{measured}Eager: {pair.eager.title}. Compiled: {pair.compiled.title}.{swapped}{devices}"

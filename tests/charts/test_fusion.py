@@ -36,3 +36,14 @@ def test_roof_joins_the_sides_of_one_group_only() -> None:
     change, before, after = bandwidth_roof(points, None, LIGHT).data
     assert list(change.x) == [30720, 12288, None]
     assert (list(before.x), list(after.x)) == ([30720], [12288, 6144])
+
+
+def test_roofs_axes_say_powers_with_a_space_before_the_unit() -> None:
+    points = [
+        RoofPoint("SwiGLU", "before", 30720, 1e10, "elementwise"),
+        RoofPoint("product", "before", 2e6, 3e11, "matmul"),
+    ]
+    layout = bandwidth_roof(points, 4e12, LIGHT).layout
+    assert list(layout.xaxis.ticktext) == ["4 KiB", "64 KiB", "1 MiB", "16 MiB"]
+    assert list(layout.xaxis.tickvals) == [16.0**place for place in (3, 4, 5, 6)]
+    assert list(layout.yaxis.ticktext) == ["10 GB/s", "100 GB/s", "1 TB/s", "10 TB/s"]

@@ -211,9 +211,40 @@ def test_runs_of_different_devices_are_not_called_a_fusion(bundled: Path, open_p
     tiny = RunSettings(model="tiny", device="cpu", mode="compile", dtype="float32")
     write_recording(bundled / "runs" / "tiny", tiny)
     page = html_of(open_page("fusion", a="sample:h200-eager", b="run:tiny"))
-    assert "Not a fair comparison" in page
+    assert "A and B did different work, so there is nothing to match" in page
     assert "Model qwen3-0.6b → tiny" in page
+    assert "no map and no ledger follow" in page
     assert "kernels became" not in page
+
+
+def test_other_phases_say_why_nothing_follows_and_what_to_pick(traces: Path, open_page: OpenPage) -> None:
+    for name, settings in (("decode", RunSettings()), ("prefill", RunSettings(phase="prefill", mode="compile"))):
+        write_recording(traces / "samples" / name, settings)
+    page = html_of(open_page("fusion", a="sample:decode", b="sample:prefill"))
+    assert "Phase decode → prefill. Two such steps have no kernels in common" in page
+    assert "Pick as B a run with Phase decode, or as A one with Phase prefill." in page
+    assert "differs too" not in page
+
+
+def test_the_device_of_a_side_with_several_is_named(pair: Path, open_page: OpenPage) -> None:
+    trace = pair / "samples" / "graph" / "trace.json.gz"
+    document = json.loads(gzip.decompress(trace.read_bytes()))
+    kernels = [event for event in document["traceEvents"] if event["cat"] == "kernel"]
+    document["traceEvents"] += [{**event, "pid": 1, "args": {"device": 1, "stream": 7}} for event in kernels]
+    trace.write_bytes(gzip.compress(json.dumps(document).encode()))
+    page = html_of(open_page("fusion", a="sample:eager", b="sample:graph"))
+    assert "B has 2 devices; its device 0 is shown." in page
+    assert "A has" not in page
+
+
+def test_an_upload_without_a_measured_limit_has_no_line_in_words_either(bundled: Path, open_page: OpenPage) -> None:
+    ids = [
+        add_upload(f"{name}.json.gz", (SAMPLES / name / "trace.json.gz").read_bytes())
+        for name in ("h200-eager", "h200-compile")
+    ]
+    page = html_of(open_page("fusion", a=ids[0], b=ids[1]))
+    assert "open before, full after" in page
+    assert "the dashed line" not in page
 
 
 def test_another_pair_offers_the_bundled_one(bundled: Path, open_page: OpenPage) -> None:

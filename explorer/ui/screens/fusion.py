@@ -15,7 +15,7 @@ from explorer.charts.ribbons import ribbons
 from explorer.errors import ExplorerError
 from explorer.ui import pieces
 from explorer.ui.experiment_sources import experiment_sources, find_experiment
-from explorer.ui.fairness import draw_unfair, fairness_of
+from explorer.ui.fairness import draw_other_work, draw_unfair, fairness_of
 from explorer.ui.figures import built, draw_figure
 from explorer.ui.fusion_answers import Pair, open_gallery, open_pair
 from explorer.ui.fusion_code import draw_code
@@ -65,8 +65,8 @@ def _show_pair() -> None:
     fairness = fairness_of(selection.a, selection.b)
     if selection.a.source_id == selection.b.source_id:
         pieces.box("A and B are the same recording", ["Pick a compiled run of the same model as B."])
-    elif any(one.key in _SAME_WORK for one in fairness.differences):
-        draw_unfair(fairness)
+    elif other_work := [one for one in fairness.differences if one.key in _SAME_WORK]:
+        draw_other_work(other_work)
     else:
         _draw_pair(selection.a, selection.b, fairness)
         return
