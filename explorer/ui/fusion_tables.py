@@ -14,11 +14,12 @@ from explorer.ui.rows import Cell, Line, draw_rows
 from explorer.units import UNKNOWN, Number, Unit, exact, shortened, text
 
 _HEAD = ("group", "where", "match", "kernels", "time", "change", "spread", "gaps", "bytes", "of limit", "verdict")
-_WIDTHS = (3.4, 1.5, 0.95, 1.1, 1.85, 0.9, 0.85, 0.9, 1.6, 1.25, 1.1)
+_WIDTHS = (137, 58, 68, 72, 102, 54, 46, 54, 92, 79, 62)
+"""Pixels on the narrowest screen, 1280 wide: what a column's longest text takes; the group's name gives way."""
 _GPU_COUNT = "copies and fills are not counted"
 _CPU_COUNT = "each where its own time begins; the rest of that time may lie in another group"
 _CHANGE, _GAPS = _HEAD.index("change"), _HEAD.index("gaps")
-_GROUP_LIMIT = 27
+_GROUP_LIMIT = 22
 _SHORT_VERDICTS = {"no change measured": "no change"}
 
 
@@ -47,11 +48,12 @@ def draw_ledger(answer: Fusion) -> None:
 
 
 def _head(answer: Fusion) -> list[str | Cell]:
-    notes = {
+    cells = {
+        **{label: Cell(label, is_words=True) for label in ("where", "match", "verdict")},
         "kernels": Cell(f"{answer.word}s", _CPU_COUNT if answer.is_cpu else _GPU_COUNT),
         "of limit": Cell("of limit", CPU_LIMIT if answer.is_cpu else ""),
     }
-    return [notes.get(label, label) for label in _HEAD]
+    return [cells.get(label, label) for label in _HEAD]
 
 
 def _line(row: dict[Hashable, Any], answer: Fusion) -> Line:
@@ -62,8 +64,8 @@ def _line(row: dict[Hashable, Any], answer: Fusion) -> Line:
     return Line(
         (
             Cell(shortened(str(row["group"]), _GROUP_LIMIT), str(row["group"])),
-            Cell(str(row["place"])),
-            Cell(str(row["match"])),
+            Cell(str(row["place"]), is_words=True),
+            Cell(str(row["match"]), is_words=True),
             Cell(kernels, launches),
             _arrow(row["time_a_ns"], row["time_b_ns"], "ns"),
             _time(row["time_change_ns"]),
@@ -71,7 +73,7 @@ def _line(row: dict[Hashable, Any], answer: Fusion) -> Line:
             _time(row["gap_change_ns"]),
             Cell(_arrow(row["bytes_a"], row["bytes_b"], "bytes").text, _recorded(row["bytes_a"], row["bytes_b"])),
             Cell(_arrow(row["bandwidth_a_ratio"], row["bandwidth_b_ratio"], "ratio").text, _limit_note(row, answer)),
-            Cell(_SHORT_VERDICTS.get(verdict, verdict), verdict),
+            Cell(_SHORT_VERDICTS.get(verdict, verdict), verdict, is_words=True),
         )
     )
 

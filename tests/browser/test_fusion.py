@@ -23,12 +23,19 @@ _BOXES_OF_NAMES = """(names) => names.map((name) => {
 })"""
 
 
+_WIDER_THAN_THEIR_COLUMN = """(table) => [...table.querySelectorAll('.row > span:not(:first-child)')].filter((cell) => {
+  const text = document.createRange();
+  text.selectNodeContents(cell);
+  return text.getBoundingClientRect().width > cell.getBoundingClientRect().width + 1;
+}).map((cell) => cell.textContent)"""
+
+
 @pytest.fixture(scope="module")
 def fusion_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The app on the bundled pair and gallery."""
     folder = tmp_path_factory.mktemp("fusion")
     (folder / "runs").mkdir()
-    for name in ("h200-eager", "h200-compile", "h200-gallery"):
+    for name in ("h200-eager", "h200-compile", "h200-gallery", "h200-piecewise", "h200-best"):
         shutil.copytree(SAMPLES / name, folder / "samples" / name)
     with served(folder) as address:
         yield address
@@ -63,6 +70,16 @@ def test_names_of_the_layers_map_never_stand_on_each_other(fusion_server: str, n
     expect(page.get_by_role("heading", name=re.compile("1,728 kernels became 436"))).to_be_visible(timeout=60_000)
     expect(page.locator(f".st-key-fusion_map {_NAMES}", has_text="elementwise ×8")).to_be_visible()
     assert _overlaps(page, "fusion_map") == []
+
+
+@pytest.mark.parametrize(("a", "b"), [("h200-eager", "h200-compile"), ("h200-piecewise", "h200-best")])
+def test_no_cell_of_the_ledger_is_wider_than_its_column(fusion_server: str, narrow_page: Page, a: str, b: str) -> None:
+    page = narrow_page
+    page.goto(f"{fusion_server}/fusion?a=sample:{a}&b=sample:{b}")
+    settled(page)
+    ledger = page.locator(".rows", has_text="of limit")
+    expect(ledger).to_be_visible(timeout=60_000)
+    assert at_rest(page, lambda: ledger.evaluate(_WIDER_THAN_THEIR_COLUMN)) == []
 
 
 def test_a_kernels_code_is_copied(fusion_server: str, narrow_page: Page) -> None:
