@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer.analysis.fusion_code import texts_of
 from explorer.analysis.fusion_folding import FoldedGroup
-from explorer.analysis.fusion_kernels import HeldOperator
+from explorer.analysis.fusion_kernels import HeldOperator, count_of
 from explorer.analysis.fusion_names import kernel_label
 from explorer.generated_code import GeneratedCode, KernelText, kernel_language, kernel_source
 from explorer.ui import pieces
@@ -42,7 +42,7 @@ def draw_code(pair: Pair) -> None:
     one, texts = groups[picked]
     left, right = st.columns(2)
     with left:
-        _draw_eager(one)
+        _draw_eager(one, pair.answer.word)
     with right:
         _draw_texts(texts)
     _download(pair.code)
@@ -62,13 +62,15 @@ def _generated_groups(
     return found
 
 
-def _draw_eager(one: FoldedGroup) -> None:
+def _draw_eager(one: FoldedGroup, word: str) -> None:
     member = one.members[len(one.members) // 2]
     pieces.part_title("Source", "which operators come from which line, by the compiler's own word")
     held = dict.fromkeys(held for kernel in member.compiled for held in kernel.held)
     source = _source_text(list(held))
     st.code(source, language="python", height=code_height(source, CODE_PX // 2), wrap_lines=True)
-    pieces.part_title("Eager", f"{len(member.eager)} kernels where the compiled side has {len(member.compiled)}")
+    pieces.part_title(
+        "Eager", f"{count_of(member.eager)} {word}s where the compiled side has {count_of(member.compiled)}"
+    )
     lines = [
         Line(
             (

@@ -31,7 +31,7 @@ def fusion_cards(answer: Fusion) -> list[Card]:
     times = [text(report.value(key), "ns") for key in ("step_a_ns", "step_b_ns", "busy_a_ns", "busy_b_ns")]
     kernels = [text(report.value(f"kernels_{side}_count"), "count") for side in ("a", "b")]
     matched = [text(report.value(f"matched_{side}_ratio"), "ratio") for side in ("a", "b")]
-    a_step, of_each = ("in all", "whole traces") if answer.is_whole else ("a step", "first step of each")
+    a_step, of_each = ("in all", "whole traces") if answer.is_whole else ("in the first step", "first step of each")
     return [
         Card("step, under the profiler", arrow_text(*times[:2]), of_each),
         Card(f"{word}s", arrow_text(*kernels), a_step),

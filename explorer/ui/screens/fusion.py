@@ -118,8 +118,9 @@ def _draw_map(pair: Pair) -> None:
     layer = layer_groups(pair.answer.folded)
     outside = [one for one in pair.answer.folded if one not in layer]
     repeats = max((len(one.members) for one in layer), default=1)
+    word = pair.answer.word
     pieces.part_title(
-        "One layer: which kernels became which" if outside else "Which kernels became which",
+        f"One layer: which {word}s became which" if outside else f"Which {word}s became which",
         f"{repeats} layers folded into it: means, with their spread on hover"
         if outside
         else "in the order of the step; what comes several times is drawn once, as a mean",
@@ -128,7 +129,9 @@ def _draw_map(pair: Pair) -> None:
     _draw_ribbons(layer, "fusion_map", headline(pair.answer))
     if outside:
         with st.expander("Outside the layers: embedding, last norm, logits", key="fusion_outside"):
-            _draw_ribbons(outside, "fusion_outside_map", "Kernels outside the layers, eager and compiled.")
+            _draw_ribbons(
+                outside, "fusion_outside_map", f"{word.capitalize()}s outside the layers, eager and compiled."
+            )
 
 
 def _draw_ribbons(groups: Sequence[FoldedGroup], key: str, alt: str) -> None:
