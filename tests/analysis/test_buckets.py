@@ -12,6 +12,7 @@ from explorer.analysis.buckets import BucketList, buckets_report
 from explorer.analysis.sweep import best_costs, sweep_costs, sweep_report
 from explorer.analysis.traffic import preset, traffic_of_batches
 from explorer.capture_sizes import powers_of_two, sglang_sizes, vllm_sizes
+from explorer.errors import SettingsError
 from explorer.graph_modes import GraphKind
 from explorer.sweep_settings import GraphMeasurement, SizeMeasurement, SweepResults
 from tests.shared import SHARED, needs_shared, read_json
@@ -182,7 +183,7 @@ def test_advice_beats_the_engines_lists_and_says_with_how_few_sizes() -> None:
     assert fewest < 35
     assert advised.waste(fewest) <= points["waste"]["vLLM"] < advised.waste(fewest - 1)
     assert headline(advised, lists[0], fewest) == f"{fewest} well-chosen sizes lose as little time as vLLM's 35."
-    assert f"{fewest} sizes chosen for it need" in detail(advised, lists, None, fewest)
+    assert f"{fewest} sizes chosen for it need" in detail(advised, lists, fewest)
 
 
 def test_advice_over_measured_time_stays_within_the_sweep() -> None:
@@ -200,8 +201,47 @@ def test_lists_beyond_the_sweep_are_compared_up_to_it_and_shorter_ones_not() -> 
     assert advised.fewest_as_good_as((4, 64)) is not None
     assert advised.fewest_as_good_as((1, 2, 4)) is None
     short = BucketList("short", (1, 2, 4))
-    assert headline(advised, short, 1).startswith("One well-chosen size")
-    assert detail(advised, [short], 1e6, 1) == "For this traffic 1 size chosen for it needs 4.00 µs."
+    assert headline(advised, short, 1) == "Up to 8 rows, one well-chosen size costs 4.00 µs of padding a step."
+    assert detail(advised, [short], 1) == (
+        "The sweep covers batches up to 8 rows, which is all of this traffic. "
+        "Within that part 1 size chosen for it needs 4.00 µs."
+    )
+
+
+def test_advice_from_a_small_sweep_is_about_the_batches_that_it_covers() -> None:
+    traffic = traffic_of_batches("some", [*range(1, 9), *[100] * 792])
+    advised = advise(traffic, COSTS, 256)
+    vllm = BucketList("vLLM", vllm_sizes(256))
+    fewest = advised.fewest_as_good_as(vllm.sizes)
+    assert fewest is not None
+    words = headline(advised, vllm, 2) + detail(advised, [vllm], 2)
+    assert words.startswith("Up to 8 rows, ")
+    assert "35" not in words
+    assert "The sweep covers batches up to 8 rows; 99 % of this traffic's steps lie outside" in words
+    assert "–" not in words
+    report = advice_report(advised, [vllm], COSTS)
+    assert report.table("points")["size_count"].tolist() == [4]  # 1 2 4 8
+    assert report.notes == ("Of every list only the sizes up to 8 are counted.",)
+
+
+def test_batches_below_a_sweep_are_left_out_of_the_comparison() -> None:
+    from_two = sweep_costs(SweepResults(graph_mode="FULL", sizes=[size for size in RESULTS.sizes if size.size > 1]))
+    advised = advise(traffic_of_batches("some", [1, 3]), from_two, 8)
+    assert (advised.smallest, advised.left_out_ratio) == (2, 0.5)
+    engine = BucketList("engine", (1, 2, 4, 8))
+    assert advised.waste_of(engine.sizes) == pytest.approx(1_000)
+    assert "The sweep covers batches from 2 to 8 rows; 50 %" in detail(advised, [engine], 1)
+
+
+def test_batches_above_the_largest_size_are_said_to_run_without_a_graph() -> None:
+    advised = advise(traffic_of_batches("some", [1, 8, 9, 9]), None, 8)
+    words = detail(advised, [BucketList("engine", (1, 8))], 1)
+    assert words.startswith("50 % of this traffic's steps have more than 8 rows and run without a graph in every list.")
+
+
+def test_traffic_that_a_sweep_does_not_reach_is_refused() -> None:
+    with pytest.raises(SettingsError, match="No step of some has 1 to 8 rows"):
+        advise(traffic_of_batches("some", [9]), COSTS, 16)
 
 
 def test_a_list_too_short_for_the_traffic_is_not_on_the_curve() -> None:

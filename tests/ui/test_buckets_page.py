@@ -86,6 +86,16 @@ def test_a_sweep_of_a_cpu_gives_eager_times_and_the_reason(traces: Path, open_pa
     assert "CUDA graphs need a CUDA device." in page
 
 
+def test_a_sweep_of_few_sizes_says_what_it_covers(traces: Path, open_page: OpenPage) -> None:
+    write_sweep(traces / "runs" / "mine", (1, 2, 4, 8, 16), device="cpu")
+    page = html_of(open_page("buckets"))
+    assert "vLLM&#x27;s 35" not in page
+    assert "Up to 16 rows, one well-chosen size loses as little time as vLLM&#x27;s 5." in page
+    assert "The sweep covers batches up to 16 rows; 99.9 % of this traffic&#x27;s steps lie outside" in page
+    assert "a step of –" not in page
+    assert "It ends at 16: 99.9 % of this traffic&#x27;s steps run without a graph." in page
+
+
 def test_figures_hold_a_line_a_list_and_the_ring_of_the_chosen_number(swept: Path, open_page: OpenPage) -> None:
     app = open_page("buckets")
     sawteeth = figure_of(app, "padding_by_batch")

@@ -23,6 +23,7 @@ from explorer.ui.copying import copy_text
 from explorer.ui.figures import draw_figure
 from explorer.ui.graph_view import draw_graph_view
 from explorer.ui.sources import all_sources
+from explorer.units import text
 
 _SHOWN_LABELS: dict[Shown, str] = {"padded_rows": "rows", "waste_ratio": "share"}
 
@@ -41,8 +42,7 @@ def show() -> None:
     lists = (*inputs.lists, best)
     report = lists_report(lists, inputs.traffic, inputs.sweep)
     with head:
-        step_ns = report.table("lists")["step_ns"].iloc[0]
-        pieces.finding(headline(found, inputs.lists[0], count), detail(found, inputs.lists, step_ns, count))
+        pieces.finding(headline(found, inputs.lists[0], count), detail(found, inputs.lists, count))
     colours = dict(zip((chosen.name for chosen in inputs.lists), LIST_COLOURS, strict=False)) | {
         best.name: ADVISED_COLOUR
     }
@@ -50,7 +50,7 @@ def show() -> None:
     pieces.part_title("Lists", report.window)
     draw_lists(report, colours)
     _draw_whose(inputs.sweep, report)
-    _draw_best(best, inputs.sweep)
+    _draw_best(best, inputs.sweep, float(report.table("lists")["without_graph_ratio"].iloc[-1]))
     _draw_behind(inputs, report, lists)
     pieces.part_title("One launch for many kernels", "a decode step of batch 1, by what is captured")
     draw_graph_view(all_sources())
@@ -111,12 +111,15 @@ def _draw_whose(sweep: OpenedSweep | None, report: Report) -> None:
     )
 
 
-def _draw_best(best: BucketList, sweep: OpenedSweep | None) -> None:
+def _draw_best(best: BucketList, sweep: OpenedSweep | None, without_graph_ratio: float) -> None:
     words = " ".join(map(str, best.sizes))
     with st.container(key="best_list"):
         st.markdown(f"**{best.name}:** {words}")
         if best.sizes[0] > 1:
             pieces.quiet_line(f"A batch of fewer rows than {best.sizes[0]} runs as {best.sizes[0]}, even one of 1.")
+        if without_graph_ratio:
+            share = text(without_graph_ratio, "ratio")
+            pieces.quiet_line(f"It ends at {best.largest:,}: {share} of this traffic's steps run without a graph.")
         as_json = json.dumps({"cudagraph_capture_sizes": list(best.sizes)})
         for_vllm, for_sglang, _ = st.columns((1, 1, 4), vertical_alignment="center")
         with for_vllm:
