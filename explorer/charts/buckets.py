@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from explorer.charts.theme import CHARACTER_PX, Theme, styled
+from explorer.charts.point_labels import PointLabel, add_labels
+from explorer.charts.theme import Theme, styled
 from explorer.report import Report
 from explorer.units import Unit, text, time_axis
 
@@ -23,10 +24,9 @@ ADVISED_COLOUR = "#D55E00"
 _LEFT_HEIGHT_PX = 356
 _RIGHT_HEIGHT_PX = 292
 _TITLE_PX = 20
+_BOTTOM_PX = 34
 _RIGHT_WIDTH_PX = 265
 """The narrowest curve that the page draws (a window of 1280): labels that fit there fit everywhere."""
-_FIRST_LABEL_PX = 46
-_LABEL_STEP_PX = 17
 Shown = Literal["padded_rows", "waste_ratio"]
 
 
@@ -97,15 +97,17 @@ def advisor_curve(report: Report, unit: Unit, chosen_count: int, colours: Mappin
         mode="lines",
         line={"color": ADVISED_COLOUR, "width": 2.2},
         customdata=[text(waste, unit) for waste in curve["waste"]],
-        hovertemplate="best %{x} sizes: %{customdata} a step<extra></extra>",
+        hovertemplate="best list of %{x}: %{customdata} a step<extra></extra>",
     )
     styled(figure, theme, _RIGHT_HEIGHT_PX)
     top = _shown_top(curve, points) / size * 1.12
-    _add_elbow(figure, int(report.value("elbow_count") or 1), curve, size, theme)
     last = float(max(curve["size_count"].max(), points["size_count"].max() if len(points) else 1)) + 2
-    _add_points(figure, points, size, unit, colours, theme, last)
-    _add_chosen(figure, curve, chosen_count, size, unit, theme)
-    figure.update_layout(dragmode=False, margin={"b": 34, "l": 40, "t": _TITLE_PX})
+    elbow = _add_elbow(figure, int(report.value("elbow_count") or 1), curve, size, theme)
+    listed = _add_points(figure, points, size, unit, colours, theme)
+    chosen = _add_chosen(figure, curve, chosen_count, size, unit, theme)
+    height = _RIGHT_HEIGHT_PX - _TITLE_PX - _BOTTOM_PX
+    add_labels(figure, [chosen, *listed, elbow], (last, top), (_RIGHT_WIDTH_PX, height), theme)
+    figure.update_layout(dragmode=False, margin={"b": _BOTTOM_PX, "l": 40, "t": _TITLE_PX})
     figure.update_xaxes(range=[0, last], nticks=7, ticks="outside", fixedrange=True)
     figure.update_yaxes(range=[0, top], nticks=5, fixedrange=True)
     figure.add_annotation(
@@ -142,18 +144,12 @@ def _add_sawtooth(figure: go.Figure, drawn: DrawnList, shown: Shown) -> None:
 
 
 def _add_points(
-    figure: go.Figure,
-    points: pd.DataFrame,
-    size: float,
-    unit: Unit,
-    colours: Mapping[str, str],
-    theme: Theme,
-    last: float,
-) -> None:
-    """A dot a list; labels stand above the curve, each on a line of its own where dots are close."""
-    ordered = points.sort_values("size_count").reset_index(drop=True)
-    for place, point in ordered.iterrows():
-        label = f"{point['name']} · {point['size_count']} sizes · {text(point['waste'], unit)}"
+    figure: go.Figure, points: pd.DataFrame, size: float, unit: Unit, colours: Mapping[str, str], theme: Theme
+) -> list[PointLabel]:
+    """A dot a list; returns their labels."""
+    labels = []
+    for _, point in points.sort_values("size_count").iterrows():
+        label = f"{point['name']} · {_count(point['size_count'])} · {text(point['waste'], unit)}"
         figure.add_scatter(
             name=point["name"],
             x=[point["size_count"]],
@@ -163,39 +159,13 @@ def _add_points(
             customdata=[label],
             hovertemplate="%{customdata} a step<extra></extra>",
         )
-        rank = _rank_among_close(ordered, int(str(place)))
-        figure.add_annotation(
-            text=label,
-            x=point["size_count"],
-            y=point["waste"] / size,
-            ax=_shift_px(label, point["size_count"] / last),
-            ay=-(_FIRST_LABEL_PX + _LABEL_STEP_PX * rank),
-            xanchor="center",
-            arrowhead=0,
-            arrowwidth=1,
-            arrowcolor=theme.rule,
-            font={"size": 12, "color": theme.ink},
-        )
-
-
-def _shift_px(label: str, place: float) -> float:
-    """How far a centred label has to move from its point, at `place` of the width, to stay inside the drawing."""
-    half, at = len(label) * CHARACTER_PX / 2, place * _RIGHT_WIDTH_PX
-    return max(half - at, min(0.0, _RIGHT_WIDTH_PX - at - half))
-
-
-def _rank_among_close(points: pd.DataFrame, place: int) -> int:
-    """How many dots before this one stand so near that their labels would meet."""
-    near = points.iloc[:place]
-    here = points.iloc[place]
-    close = (near["size_count"] - here["size_count"]).abs() < 14
-    level = (near["waste"] - here["waste"]).abs() < 0.15 * max(points["waste"].max(), 1e-9)
-    return int((close & level).sum())
+        labels.append(PointLabel(label, point["size_count"], point["waste"] / size, 46, theme.ink))
+    return labels
 
 
 def _add_chosen(
     figure: go.Figure, curve: pd.DataFrame, chosen_count: int, size: float, unit: Unit, theme: Theme
-) -> None:
+) -> PointLabel:
     row = curve[curve["size_count"] == chosen_count].iloc[0]
     figure.add_scatter(
         name="chosen",
@@ -205,22 +175,11 @@ def _add_chosen(
         marker={"color": theme.background, "size": 12, "line": {"color": ADVISED_COLOUR, "width": 2.5}},
         hoverinfo="skip",
     )
-    figure.add_annotation(
-        text=f"<b>best {chosen_count} sizes · {text(row['waste'], unit)}</b>",
-        x=chosen_count,
-        y=row["waste"] / size,
-        ax=4,
-        ay=-24,
-        showarrow=True,
-        arrowhead=0,
-        arrowwidth=1,
-        arrowcolor=theme.rule,
-        xanchor="right" if chosen_count > curve["size_count"].max() / 2 else "left",
-        font={"size": 12, "color": theme.ink},
-    )
+    words = f"best {_count(chosen_count)} · {text(row['waste'], unit)}"
+    return PointLabel(words, chosen_count, row["waste"] / size, 24, theme.ink, is_bold=True)
 
 
-def _add_elbow(figure: go.Figure, elbow_count: int, curve: pd.DataFrame, size: float, theme: Theme) -> None:
+def _add_elbow(figure: go.Figure, elbow_count: int, curve: pd.DataFrame, size: float, theme: Theme) -> PointLabel:
     waste = float(curve[curve["size_count"] == elbow_count]["waste"].iloc[0])
     figure.add_scatter(
         name="elbow",
@@ -228,21 +187,13 @@ def _add_elbow(figure: go.Figure, elbow_count: int, curve: pd.DataFrame, size: f
         y=[waste / size],
         mode="markers",
         marker={"color": ADVISED_COLOUR, "size": 8, "symbol": "diamond"},
-        hovertemplate=f"the elbow: more than {elbow_count} sizes pay less and less<extra></extra>",
+        hovertemplate=f"the elbow: more than {_count(elbow_count)} pay less and less<extra></extra>",
     )
-    figure.add_annotation(
-        text=f"elbow at {elbow_count}",
-        x=elbow_count,
-        y=waste / size,
-        ax=20,
-        ay=-42,
-        xanchor="left",
-        showarrow=True,
-        arrowhead=0,
-        arrowwidth=1,
-        arrowcolor=theme.rule,
-        font={"size": 12, "color": theme.muted},
-    )
+    return PointLabel(f"elbow at {elbow_count}", elbow_count, waste / size, 42, theme.muted)
+
+
+def _count(size_count: int) -> str:
+    return "1 size" if size_count == 1 else f"{size_count:,} sizes"
 
 
 def _shown_top(curve: pd.DataFrame, points: pd.DataFrame) -> float:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from itertools import combinations
+
+import plotly.graph_objects as go
 import pytest
 
 from explorer.analysis.advice import advice_report, advise
 from explorer.analysis.buckets import BucketList, buckets_report
+from explorer.analysis.sweep import SweepCosts, sweep_costs
 from explorer.analysis.traffic import preset, traffic_of_batches
 from explorer.capture_sizes import powers_of_two, sglang_sizes, vllm_sizes
 from explorer.charts.buckets import DrawnList, advisor_curve, padding_by_batch
 from explorer.charts.graph_launches import LaunchRow, launches_and_kernels
-from explorer.charts.theme import DARK, LIGHT
+from explorer.charts.theme import CHARACTER_PX, DARK, LIGHT
+from explorer.sweep_settings import SizeMeasurement, SweepResults
 
 LISTS = [BucketList("vLLM", vllm_sizes(256)), BucketList("SGLang", sglang_sizes(256))]
 
@@ -46,13 +52,40 @@ def test_curve_has_its_ring_its_elbow_and_a_point_a_list() -> None:
     assert len(drawn["best"].x) == 64
 
 
-def test_labels_of_close_points_stand_on_lines_of_their_own() -> None:
-    advised = advise(preset("steady", 256), None, 256)
-    lists = [*LISTS, BucketList("powers of two", powers_of_two(256))]
-    figure = advisor_curve(advice_report(advised, lists, None), advised.unit, 20, {}, LIGHT)
-    heights = {note.text.split(" ·")[0]: note.ay for note in figure.layout.annotations}
-    assert heights["vLLM"] != heights["SGLang"]
-    assert heights["powers of two"] == heights["vLLM"]
+def label_boxes(figure: go.Figure, width: float) -> list[tuple[float, float, float, float]]:
+    """(left, right, top, bottom) in pixels of every label at a point, by the characters that it has."""
+    layout = figure.layout
+    height = layout.height - layout.margin.t - layout.margin.b
+    boxes = []
+    for note in layout.annotations:
+        if note.ay is None:
+            continue
+        middle = note.x / layout.xaxis.range[1] * width + note.ax
+        line = (1 - note.y / layout.yaxis.range[1]) * height + note.ay
+        half = len(re.sub("<.*?>", "", note.text)) * CHARACTER_PX / 2
+        boxes.append((middle - half, middle + half, line - 8, line + 8))
+    return boxes
+
+
+SIZES = [SizeMeasurement(size=size, eager_latencies_ns=[time]) for size, time in ((1, 15), (4, 24), (8, 40), (16, 41))]
+SMALL_SWEEP = sweep_costs(SweepResults(graph_mode="NONE", sizes=SIZES), "NONE")
+
+
+@pytest.mark.parametrize("costs", [None, SMALL_SWEEP])
+@pytest.mark.parametrize("chosen", [1, 2, 4, 16])
+@pytest.mark.parametrize("width", [265, 420, 900])
+@pytest.mark.parametrize("traffic", ["steady", "bursty", "ramp"])
+def test_labels_do_not_overlap(costs: SweepCosts | None, chosen: int, width: float, traffic: str) -> None:
+    more = [BucketList("powers of two", powers_of_two(256)), BucketList("own list", (8, 16, 64, 256))]
+    advised = advise(preset(traffic, 256), costs, 256)
+    figure = advisor_curve(
+        advice_report(advised, [*LISTS, *more], costs), advised.unit, min(chosen, advised.advice.most), {}, LIGHT
+    )
+    boxes = label_boxes(figure, width)
+    assert len(boxes) == 6
+    for one, other in combinations(boxes, 2):
+        assert one[1] <= other[0] or other[1] <= one[0] or one[3] <= other[2] or other[3] <= one[2]
+    assert all(left >= -1 and right <= width + 1 and top >= 0 for left, right, top, _ in boxes)
 
 
 @pytest.mark.parametrize("largest", [1, 8, 256, 4000])

@@ -91,9 +91,9 @@ def test_a_sweep_of_few_sizes_says_what_it_covers(traces: Path, open_page: OpenP
     page = html_of(open_page("buckets"))
     assert "vLLM&#x27;s 35" not in page
     assert "Up to 16 rows, one well-chosen size loses as little time as vLLM&#x27;s 5." in page
-    assert "The sweep covers batches up to 16 rows; 99.9 % of this traffic&#x27;s steps lie outside" in page
+    assert "The sweep covers batches up to 16 rows; 99 % of this traffic&#x27;s steps lie outside" in page
     assert "a step of –" not in page
-    assert "It ends at 16: 99.9 % of this traffic&#x27;s steps run without a graph." in page
+    assert "It ends at 16: 99 % of this traffic&#x27;s steps run without a graph." in page
 
 
 def test_figures_hold_a_line_a_list_and_the_ring_of_the_chosen_number(swept: Path, open_page: OpenPage) -> None:
