@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from explorer.ui import pieces
-from explorer.ui.sources import Source, default_pair, find_source
+from explorer.ui.sources import Source, default_pair, find_source, list_upload
 
 LETTERS = ("a", "b")
 
@@ -25,7 +25,10 @@ class Selection:
 
 
 def adopt_address(sources: Sequence[Source]) -> None:
-    """Takes A and B from the address where it changed since we last wrote it, else keeps the session's choice."""
+    """Takes A and B from the address where it changed since we last wrote it, else keeps the session's choice.
+
+    An upload that the address names is one of this session's from then on: after a reload the session knows no other.
+    """
     defaults = dict(zip(LETTERS, default_pair(list(sources)), strict=True))
     st.session_state["took_defaults"] = not any(
         letter in st.query_params or f"chosen_{letter}" in st.session_state for letter in LETTERS
@@ -34,6 +37,9 @@ def adopt_address(sources: Sequence[Source]) -> None:
         named = st.query_params.get(letter)
         if named and named != st.session_state.get(f"address_{letter}"):
             st.session_state[f"chosen_{letter}"] = named
+            source = find_source(named, sources)
+            if source is not None and source.kind == "upload":
+                list_upload(named)
         elif f"chosen_{letter}" not in st.session_state:
             st.session_state[f"chosen_{letter}"] = defaults[letter]
 

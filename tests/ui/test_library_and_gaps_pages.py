@@ -70,6 +70,25 @@ def test_an_uploaded_trace_becomes_a_run_and_its_name_is_only_text(pair: Path, o
     assert "&lt;b&gt;mine&lt;/b&gt;.json" in page
 
 
+def test_an_upload_that_the_address_names_is_listed_after_a_reload_and_no_other(
+    pair: Path, open_page: OpenPage
+) -> None:
+    app = open_page("library")
+    files = [(f"{name}.json", json.dumps({"traceEvents": trace_events(), "n": name}).encode()) for name in "xyz"]
+    for turn, (name, content) in enumerate(files):
+        app.file_uploader(key=f"upload_files_{turn}").set_value([(name, content, "application/json")]).run()
+        app.switch_page("screens/library.py").run()
+    named = str(app.query_params["a"])
+    assert "3 uploaded" in html_of(app)
+
+    again = open_page("library", a=named)
+
+    assert "1 uploaded" in html_of(again)
+    assert "z.json" in html_of(again)
+    assert "x.json" not in html_of(again)
+    assert "0 uploaded" in html_of(open_page("library"))
+
+
 def test_an_upload_that_is_no_trace_gets_a_box(pair: Path, open_page: OpenPage) -> None:
     app = open_page("library")
     app.file_uploader(key="upload_files_0").set_value([("photo.json", b"\x89PNG", "application/json")])
