@@ -56,7 +56,11 @@ def draw_inputs() -> BucketInputs:
     columns = st.columns((1.25, 0.7, 2.1, 1.9), vertical_alignment="bottom")
     with columns[0]:
         chosen = st.selectbox(
-            "Traffic", list(_TRAFFIC_LABELS), format_func=_TRAFFIC_LABELS.__getitem__, key="buckets_traffic"
+            "Traffic",
+            list(_TRAFFIC_LABELS),
+            format_func=_TRAFFIC_LABELS.__getitem__,
+            key="buckets_traffic",
+            persist_state="session",
         )
     with columns[1]:
         largest = st.selectbox(
@@ -65,10 +69,15 @@ def draw_inputs() -> BucketInputs:
             index=_LARGEST_CHOICES.index(_DEFAULT_LARGEST),
             key="buckets_largest",
             help="The largest size that a list may capture. Batches above it run without a graph.",
+            persist_state="session",
         )
     with columns[2]:
         names = st.multiselect(
-            "Lists", [*_RULES, _OWN], default=["vLLM", "SGLang", "powers of two"], key="buckets_lists"
+            "Lists",
+            [*_RULES, _OWN],
+            default=["vLLM", "SGLang", "powers of two"],
+            key="buckets_lists",
+            persist_state="session",
         )
     with columns[3]:
         sweep = _draw_sweep()
@@ -95,6 +104,7 @@ def _draw_sweep() -> OpenedSweep | None:
         format_func=lambda source_id: named[source_id].title if source_id else _NO_SWEEP,
         key="buckets_sweep",
         help="A sweep measures eager and replayed steps, graph memory and capture time at many batch sizes.",
+        persist_state="session",
     )
     source = find_experiment(chosen, sources)
     if source is None:
@@ -122,10 +132,21 @@ def _traffic(chosen: str, largest: int, sweep: OpenedSweep | None) -> Traffic:
 
 def _draw_arrivals(largest: int) -> Arrivals:
     columns = st.columns(4)
-    rate = columns[0].number_input("Requests a second", 0.01, 10_000.0, 40.0, key="buckets_rate")
-    output = columns[1].number_input("Tokens a request makes, mean", 1.0, 100_000.0, 200.0, key="buckets_output")
-    limit = columns[2].number_input("Rows at once, at most", 1, LARGEST_SIZE, largest, key=f"buckets_limit_{largest}")
-    duration = columns[3].number_input("Seconds", 1.0, 3600.0, 120.0, key="buckets_duration")
+    rate = columns[0].number_input(
+        "Requests a second", 0.01, 10_000.0, 40.0, key="buckets_rate", persist_state="session"
+    )
+    output = columns[1].number_input(
+        "Tokens a request makes, mean", 1.0, 100_000.0, 200.0, key="buckets_output", persist_state="session"
+    )
+    limit = columns[2].number_input(
+        "Rows at once, at most",
+        1,
+        LARGEST_SIZE,
+        largest,
+        key=f"buckets_limit_{largest}",
+        persist_state="session",
+    )
+    duration = columns[3].number_input("Seconds", 1.0, 3600.0, 120.0, key="buckets_duration", persist_state="session")
     return Arrivals(
         requests_per_s=rate, mean_output_tokens=output, running_limit=int(limit), duration_s=duration, seed=0
     )
@@ -164,13 +185,15 @@ def draw_rules() -> None:
         (columns[1], "vLLM: batched-token limit", "buckets_batched_tokens", "A size of its own, and the list's cap."),
         (columns[2], "SGLang: request pool", "buckets_request_pool", "No batch can be larger than the pool."),
     ):
-        column.number_input(label, 1, LARGEST_SIZE, None, key=key, help=meaning, placeholder="not given")
+        column.number_input(
+            label, 1, LARGEST_SIZE, None, key=key, help=meaning, placeholder="not given", persist_state="session"
+        )
 
 
 def _lists(names: list[str], largest: int) -> tuple[BucketList, ...]:
     own = ""
     if _OWN in names:
-        own = st.text_input("Own list", "1 2 4 8 16 32 64 128 256", key="buckets_own")
+        own = st.text_input("Own list", "1 2 4 8 16 32 64 128 256", key="buckets_own", persist_state="session")
     lists = []
     for name in names or ["vLLM"]:
         try:

@@ -14,6 +14,7 @@ from explorer.settings import default_cache_tokens
 from explorer.sweep_settings import SweepSettings
 from explorer.ui import pieces
 from explorer.ui.jobs import any_active, launcher, statuses
+from explorer.ui.kept_address import draw_put_away, kept_in_address
 from explorer.ui.machine import this_machine
 from explorer.ui.places import new_run_folder
 from explorer.ui.run_progress import draw_job
@@ -57,9 +58,12 @@ def draw_measure(sizes: Sequence[int]) -> None:
                 compile_up_to=int(compiled),
             )
         )
-    run_id = st.query_params.get("sweep", "")
+    run_id = kept_in_address("sweep")
     if run_id:
-        st.fragment(_poll, run_every=1.0 if any_active(statuses([run_id])) else None)(run_id)
+        active = any_active(statuses([run_id]))
+        st.fragment(_poll, run_every=1.0 if active else None)(run_id)
+        if not active:
+            draw_put_away("sweep")
 
 
 def _start(settings: SweepSettings) -> None:

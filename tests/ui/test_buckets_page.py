@@ -143,6 +143,22 @@ def test_other_traffic_is_drawn(swept: Path, open_page: OpenPage, traffic: str) 
     assert "decode steps" in html_of(app)
 
 
+def test_choices_outlive_a_change_of_page(swept: Path, open_page: OpenPage) -> None:
+    app = open_page("buckets")
+    app.selectbox(key="buckets_traffic").select("bursty").run()
+    app.selectbox(key="buckets_largest").select(64).run()
+    app.selectbox(key="buckets_sweep").select("").run()
+    app.multiselect(key="buckets_lists").set_value(["vLLM"]).run()
+    app.slider(key="buckets_count").set_value(3).run()
+    app.switch_page("screens/library.py").run()
+    app.switch_page("screens/buckets.py").run()
+    assert not app.exception
+    chosen = [app.selectbox(key=f"buckets_{name}").value for name in ("traffic", "largest", "sweep")]
+    assert chosen == ["bursty", 64, ""]
+    assert app.multiselect(key="buckets_lists").value == ["vLLM"]
+    assert app.slider(key="buckets_count").value == 3
+
+
 def test_traffic_of_a_file(swept: Path, open_page: OpenPage) -> None:
     app = open_page("buckets")
     app.selectbox(key="buckets_traffic").select("csv").run()
@@ -218,7 +234,11 @@ def test_a_machine_without_a_gpu_measures_eager_steps_and_says_why(
     assert "Capturing needs a CUDA device" in html_of(app)
     app.button(key="sweep_start").click().run()
     assert not app.exception
-    assert app.query_params["sweep"]
+    named = app.query_params["sweep"]
+    app.query_params.clear()  # as a change of page by the menu does
+    app.switch_page("screens/gaps.py").run()
+    app.switch_page("screens/buckets.py").run()
+    assert app.query_params["sweep"] == named
 
 
 def test_launches_stand_beside_kernels(swept: Path, open_page: OpenPage) -> None:

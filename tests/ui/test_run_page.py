@@ -103,6 +103,24 @@ def test_the_address_finds_the_runs_after_a_reload(traces: Path, open_page: Open
 
 
 @pytest.mark.usefixtures("quick_engine")
+def test_runs_are_still_there_after_another_page_until_they_are_put_away(traces: Path, open_page: OpenPage) -> None:
+    app = start(open_page("run"), mode="compile")
+    assert "put_away_runs" not in {button.key for button in app.button}
+    named = app.query_params["runs"]
+    app.query_params.clear()  # as a change of page by the menu does
+    app.switch_page("screens/gaps.py").run()
+    app.query_params.clear()
+    app.switch_page("screens/run.py").run()
+    assert app.query_params["runs"] == named
+    until_ended(app)
+    assert html_of(app).count("finished ·") == 2
+    assert app.button(key="open_compare").label == "Open in Compare"
+    app.button(key="put_away_runs").click().run()
+    assert "runs" not in app.query_params
+    assert "finished ·" not in html_of(app)
+
+
+@pytest.mark.usefixtures("quick_engine")
 def test_a_failed_run_says_at_which_stage_and_the_other_goes_on(traces: Path, open_page: OpenPage) -> None:
     app = open_page("run")
     app.number_input(key="setting_b_seed").set_value(13).run()

@@ -22,6 +22,7 @@ from explorer.ui.bucket_tables import draw_buckets, draw_checks, draw_decisions,
 from explorer.ui.copying import copy_text
 from explorer.ui.figures import draw_figure
 from explorer.ui.graph_view import draw_graph_view
+from explorer.ui.kept_address import kept_in_address
 from explorer.ui.sources import all_sources
 from explorer.units import text
 
@@ -81,6 +82,7 @@ def _draw_figures(
                 format_func=_SHOWN_LABELS.__getitem__,
                 key="buckets_shown",
                 label_visibility="collapsed",
+                persist_state="session",
             )
         drawn = [DrawnList(name, colour, report.children[name].table("staircase")) for name, colour in colours.items()]
         counts = dict(enumerate(inputs.traffic.counts.tolist()))
@@ -92,7 +94,7 @@ def _draw_figures(
         curve = curve_report(inputs.lists, inputs.traffic, inputs.sweep, inputs.largest)
         figure = advisor_curve(curve, found.unit, count, colours, theme)
         draw_figure(figure, key="advisor_curve", alt="Padding a step by the number of sizes.")
-        st.slider("Sizes to choose", 1, max(2, found.advice.most), key="buckets_count")
+        st.slider("Sizes to choose", 1, max(2, found.advice.most), key="buckets_count", persist_state="session")
         for note in curve.notes:
             pieces.quiet_line(note)
 
@@ -126,7 +128,7 @@ def _draw_best(best: BucketList, sweep: OpenedSweep | None, without_graph_ratio:
             copy_text("Copy for vLLM", f"--compilation-config '{as_json}'", key="copy_vllm")
         with for_sglang:
             copy_text("Copy for SGLang", f"--cuda-graph-bs {words}", key="copy_sglang")
-    with st.expander("Measure on my device", expanded="sweep" in st.query_params):
+    with st.expander("Measure on my device", expanded=bool(kept_in_address("sweep"))):
         measured = set() if sweep is None else {size.size for size in sweep.results.sizes}
         draw_measure(sorted(measured.union(best.sizes)))
 
@@ -139,8 +141,12 @@ def _draw_behind(inputs: BucketInputs, report: Report, lists: Sequence[BucketLis
             with tab:
                 draw_buckets(report, chosen.name)
     with st.expander("vLLM's graph modes: what a batch runs as, and why"):
-        backend = st.selectbox("Attention backend", list(BACKEND_SUPPORT), key="buckets_backend")
-        is_cut = st.toggle("The step is cut at attention (piecewise compilation)", True, key="buckets_is_cut")
+        backend = st.selectbox(
+            "Attention backend", list(BACKEND_SUPPORT), key="buckets_backend", persist_state="session"
+        )
+        is_cut = st.toggle(
+            "The step is cut at attention (piecewise compilation)", True, key="buckets_is_cut", persist_state="session"
+        )
         draw_decisions(decisions_report(inputs.lists[0].sizes, BACKEND_SUPPORT[backend], is_cut_at_attention=is_cut))
     if inputs.sweep is not None and (inputs.sweep.results.padding_checks or inputs.sweep.results.traps):
         with st.expander("What the sweep checked: padding, fall-backs, and three traps"):

@@ -8,7 +8,8 @@ from explorer.errors import ExplorerError
 from explorer.settings import RunSettings
 from explorer.ui import pieces
 from explorer.ui.cost_line import cost_line
-from explorer.ui.jobs import start_runs
+from explorer.ui.jobs import any_active, start_runs, statuses
+from explorer.ui.kept_address import draw_put_away, kept_in_address
 from explorer.ui.machine import missing_device, this_machine
 from explorer.ui.run_progress import draw_runs
 from explorer.ui.settings_form import draw_form, fill_form
@@ -16,7 +17,7 @@ from explorer.ui.sources import all_sources
 
 
 def show() -> None:
-    """Draws the form, the button and whatever runs the address names."""
+    """Draws the form, the button and whatever runs the address names, or named before the page was left."""
     machine = this_machine()
     fill_form(machine)
     if machine.device == "cuda":
@@ -27,9 +28,11 @@ def show() -> None:
             "stand in for kernels. The bundled H200 recordings are in Compare."
         )
     pieces.finding("Run one model under two settings, then see what the settings changed.", detail)
-    named = [run_id for run_id in st.query_params.get("runs", "").split(",") if run_id]
+    named = [run_id for run_id in kept_in_address("runs").split(",") if run_id]
     if named:
         draw_runs(named)
+        if not any_active(statuses(named)):
+            draw_put_away("runs")
     a, b = draw_form()
     problems = {letter: one.refusals() + missing_device(one, machine) for letter, one in (("A", a), ("B", b))}
     for letter, sentences in problems.items():
