@@ -17,7 +17,7 @@ from explorer.units import text
 def cost_line(settings: Mapping[str, RunSettings], machine: Machine, sources: Sequence[Source]) -> None:
     """Draws what each side will take; loud where the memory is not there."""
     lines = [
-        f"<b>{letter}</b> {_sentence(estimate(chosen, sources), _free(chosen, machine))}"
+        f"<b>{letter}</b> {_sentence(estimate(chosen, sources, machine.name), _free(chosen, machine))}"
         for letter, chosen in settings.items()
     ]
     st.html(f'<div class="source-facts">What this will cost<br>{"<br>".join(lines)}</div>')

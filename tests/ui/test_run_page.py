@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.facts import Environment, Facts
+from explorer.settings import RunSettings
 from explorer.ui import machine
+from explorer.ui.cost import most_similar
+from explorer.ui.sources import Source, SourceKind
 from tests.ui.test_compare_page import html_of
 
 OpenPage = Callable[..., AppTest]
@@ -84,6 +89,37 @@ def test_memory_that_is_not_there_is_said_before_the_run(
     monkeypatch.setattr(machine, "_host_memory", lambda: (2**30, 2**20))
     page = html_of(open_page("run"))
     assert "only 1.00 MiB free" in page
+
+
+def source_of(name: str, settings: RunSettings, device: str, started_unix_s: float = 0.0) -> Source:
+    facts = Facts(
+        environment=Environment(device_name=device, python_version="", torch_version=""), started_unix_s=started_unix_s
+    )
+    kind: SourceKind = "sample" if name.startswith("sample") else "run"
+    return Source(f"{kind}:{name}", kind, name, Path(name), Path(name), settings, facts, "finished")
+
+
+def test_the_most_similar_run_is_the_one_on_the_same_gpu_then_of_the_same_settings_then_the_newest() -> None:
+    mine = RunSettings(model="qwen3-0.6b", device="cuda", batch_size=8, context_tokens=300)
+    sources = [
+        source_of("sample", replace(mine, batch_size=1), "NVIDIA H200"),
+        source_of("elsewhere", mine, "NVIDIA L4", 9.0),
+        source_of("other batch", replace(mine, batch_size=4), "NVIDIA H200", 9.0),
+        source_of("other context", replace(mine, context_tokens=500), "NVIDIA H200", 9.0),
+        source_of("other attention", replace(mine, attention="math"), "NVIDIA H200", 9.0),
+    ]
+    for expected in ("other attention", "other context", "other batch", "sample", "elsewhere"):
+        assert most_similar(mine, sources, "NVIDIA H200") == next(one for one in sources if one.title == expected)
+        sources = [source for source in sources if source.title != expected]
+    assert most_similar(mine, sources, "NVIDIA H200") is None
+    twins = [source_of(name, mine, "NVIDIA H200", when) for name, when in (("old", 1.0), ("new", 2.0), ("older", 0.5))]
+    assert most_similar(mine, twins, "NVIDIA H200") == twins[1]
+
+
+def test_an_own_run_of_a_processor_is_more_like_it_than_a_bundled_one() -> None:
+    mine = RunSettings()
+    sources = [source_of("sample", mine, "AMD EPYC"), source_of("own", replace(mine, batch_size=2), "Intel Xeon")]
+    assert most_similar(mine, sources, "CPU") == sources[1]
 
 
 @pytest.mark.usefixtures("quick_engine")
