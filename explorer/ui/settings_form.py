@@ -120,7 +120,7 @@ def draw_form() -> tuple[RunSettings, RunSettings]:
 
 
 def _head() -> None:
-    _, left, right = st.columns(_COLUMNS, vertical_alignment="bottom")
+    _, left, right = st.columns(_COLUMNS, vertical_alignment="center")
     left.markdown("**A** &nbsp; first run")
     with right, st.container(horizontal=True, vertical_alignment="center", gap="small"):
         changed = st.session_state["b_changed"]

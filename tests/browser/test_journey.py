@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.conftest import CHECKOUT, at_rest, served, settled, watched
 
@@ -48,6 +48,25 @@ def test_a_run_is_started_watched_reloaded_and_compared(server: str, page: Page)
     expect(page.locator(".card").first).to_contain_text("ms")
     expect(page.get_by_text("Both ran on the CPU")).to_be_visible()
     expect(page).to_have_url(re.compile(r"a=run%3A.*b=run%3A"))
+
+
+def test_the_heads_of_a_and_b_stand_level_once_something_differs(server: str, page: Page) -> None:
+    page.goto(f"{server}/run")
+    settled(page)
+    main = page.get_by_test_id("stMain")
+    heads = [main.get_by_text(words) for words in ("first run", "a copy of A until changed")]
+    assert len({_middle(head) for head in heads}) == 1
+    choose(page, "Projections of B", "joined")
+    expect(page.get_by_text("1 setting differs")).to_be_visible()
+    heads[1] = main.get_by_text("1 setting differs")
+    assert len({_middle(head) for head in heads}) == 1
+
+
+def _middle(words: Locator) -> int:
+    """Where a line of text stands, in whole pixels from the top."""
+    box = words.bounding_box()
+    assert box is not None
+    return round(box["y"] + box["height"] / 2)
 
 
 def test_a_running_job_is_cancelled_at_once(server: str, page: Page) -> None:
