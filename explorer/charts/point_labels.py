@@ -78,5 +78,5 @@ def _cost(middle: float, wanted: float, ends: tuple[float, float], dots: Sequenc
 
 
 def _shift_px(width: float, at: float, room: float) -> float:
-    """How far a centred label has to move from its point to stay inside the drawing."""
-    return max(width / 2 - at, min(0.0, room - at - width / 2))
+    """How far a label's middle is from its point: it begins there, as a falling curve is on the left, if it fits."""
+    return max(width / 2 - at, min(width / 2 + _DOT_PX, room - at - width / 2))
