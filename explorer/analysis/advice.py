@@ -176,7 +176,7 @@ def detail(advised: AdvisedLists, lists: Sequence[BucketList], count: int) -> st
     """What is known of this traffic, what each list spends on padding there, and what the chosen number would."""
     held = [chosen for chosen in lists if advised.holds(chosen.sizes)]
     spent = [f"{_amount(advised, advised.waste_of(chosen.sizes))} with {chosen.name}" for chosen in held]
-    first = f"{_reach(advised)}Within that part " if advised.is_part else "For this traffic "
+    first = _reach(advised) if advised.is_part else "For this traffic "
     if held:
         timed = advised.unit == "ns"
         step = f"a step of {text(advised.step_ns_of(held[0].sizes), 'ns')} spends" if timed else "a step pads"
@@ -193,14 +193,15 @@ _COST_COLUMNS = (
 
 
 def _reach(advised: AdvisedLists) -> str:
-    """Which part of the traffic the findings are about, and how much is outside; ends in a space."""
+    """Which part of the traffic the findings are about, and how much is outside; ends where a sentence on it begins."""
     left_out = f"{text(advised.left_out_ratio, 'ratio')} of this traffic's steps"
     if not advised.is_cut_by_sweep:
-        return f"{left_out} have more than {advised.largest:,} rows and run without a graph in every list. "
+        above = f"more than {advised.largest:,} rows and run without a graph in every list"
+        return f"{left_out} have {above}. {_range(advised).capitalize()} "
     covered = f"The sweep covers batches {_range(advised)}"
     if not advised.left_out_ratio:
-        return f"{covered}, which is all of this traffic. "
-    return f"{covered}; {left_out} lie outside, and their cost is not known. "
+        return f"{covered}, which is all of this traffic. There "
+    return f"{covered}; {left_out} lie outside, and their cost is not known. Within the sweep "
 
 
 def _range(advised: AdvisedLists) -> str:

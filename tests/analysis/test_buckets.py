@@ -203,8 +203,7 @@ def test_lists_beyond_the_sweep_are_compared_up_to_it_and_shorter_ones_not() -> 
     short = BucketList("short", (1, 2, 4))
     assert headline(advised, short, 1) == "Up to 8 rows, one well-chosen size costs 4.00 µs of padding a step."
     assert detail(advised, [short], 1) == (
-        "The sweep covers batches up to 8 rows, which is all of this traffic. "
-        "Within that part 1 size chosen for it needs 4.00 µs."
+        "The sweep covers batches up to 8 rows, which is all of this traffic. There 1 size chosen for it needs 4.00 µs."
     )
 
 
