@@ -104,7 +104,8 @@ def comparable(a: tuple[RunSettings | None, Facts | None], b: tuple[RunSettings 
     unfair = [one.label for one in differences if not one.is_studied]
     studied = [one.label for one in differences if one.is_studied]
     if unfair:
-        verdict = f"Not a fair comparison: {listed(unfair)} differ{'s' if len(unfair) == 1 else ''} too."
+        differ = f"{listed(unfair)} differ{'s' if len(unfair) == 1 else ''}"
+        verdict = f"Not a fair comparison: {differ}{' too' if studied else ''}."
     elif len(studied) > 1:
         verdict = f"Several settings differ at once ({listed(studied)}); the change is of all of them together."
     elif studied:

@@ -12,7 +12,8 @@ from explorer.experiments import validated
 from explorer.launch import ENDED
 from explorer.probe_settings import CALL_SETS, ProbeSettings
 from explorer.ui import pieces
-from explorer.ui.jobs import any_active, launcher, statuses
+from explorer.ui.jobs import launcher, statuses
+from explorer.ui.kept_address import follow_kept
 from explorer.ui.machine import Machine, this_machine
 from explorer.ui.places import new_run_folder
 from explorer.ui.run_progress import draw_job
@@ -33,9 +34,7 @@ def draw_measure() -> None:
     own = _own_call()
     if st.button("Start the probe", key="probe_start", type="primary"):
         _start(_settings(machine, tuple(sets), own))
-    run_id = st.query_params.get("probing", "")
-    if run_id:
-        st.fragment(_poll, run_every=1.0 if any_active(statuses([run_id])) else None)(run_id)
+    follow_kept("probing", _poll)
 
 
 def _own_call() -> dict[str, object] | None:

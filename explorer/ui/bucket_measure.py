@@ -13,8 +13,8 @@ from explorer.model_shapes import MODEL_SHAPES
 from explorer.settings import default_cache_tokens
 from explorer.sweep_settings import SweepSettings
 from explorer.ui import pieces
-from explorer.ui.jobs import any_active, launcher, statuses
-from explorer.ui.kept_address import draw_put_away, kept_in_address
+from explorer.ui.jobs import launcher, statuses
+from explorer.ui.kept_address import follow_kept
 from explorer.ui.machine import this_machine
 from explorer.ui.places import new_run_folder
 from explorer.ui.run_progress import draw_job
@@ -58,12 +58,7 @@ def draw_measure(sizes: Sequence[int]) -> None:
                 compile_up_to=int(compiled),
             )
         )
-    run_id = kept_in_address("sweep")
-    if run_id:
-        active = any_active(statuses([run_id]))
-        st.fragment(_poll, run_every=1.0 if active else None)(run_id)
-        if not active:
-            draw_put_away("sweep")
+    follow_kept("sweep", _poll)
 
 
 def _start(settings: SweepSettings) -> None:

@@ -11,7 +11,8 @@ from explorer.model_shapes import MODEL_SHAPES
 from explorer.shapes_settings import DYNAMIC_LABELS, EXPRESSIONS, MODEL_SUBJECT, ShapesSettings
 from explorer.ui import pieces
 from explorer.ui.compilation_sizes import Sizes, draw_sizes
-from explorer.ui.jobs import any_active, launcher, statuses
+from explorer.ui.jobs import launcher, statuses
+from explorer.ui.kept_address import follow_kept
 from explorer.ui.machine import Machine, this_machine
 from explorer.ui.places import new_run_folder
 from explorer.ui.run_progress import draw_job
@@ -40,9 +41,7 @@ def draw_measure() -> None:
     if st.button("Start", key="shapes_start", type="primary", disabled=sizes is None) and sizes is not None:
         called = {"subject": subject, "model": model, "scopes": scopes}
         _start({**called, **_settings(machine, sizes, dynamics, generates)})
-    run_id = st.query_params.get("shaping", "")
-    if run_id:
-        st.fragment(_poll, run_every=1.0 if any_active(statuses([run_id])) else None)(run_id)
+    follow_kept("shaping", _poll)
 
 
 def draw_fix(settings: ShapesSettings) -> None:

@@ -15,7 +15,8 @@ from explorer.gallery_settings import EXPRESSION_TITLES, GallerySettings
 from explorer.launch import ENDED
 from explorer.settings import CHOICES
 from explorer.ui import pieces
-from explorer.ui.jobs import any_active, launcher, statuses
+from explorer.ui.jobs import launcher, statuses
+from explorer.ui.kept_address import follow_kept
 from explorer.ui.machine import this_machine
 from explorer.ui.places import new_run_folder
 from explorer.ui.run_progress import draw_job
@@ -45,9 +46,7 @@ def draw_measure() -> None:
     if st.button("Record", key="gallery_start", type="primary"):
         _start(fields)
     pieces.quiet_line("An expression of your own: explorer run --function package.module:name --out traces/runs/own")
-    run_id = st.query_params.get("recording", "")
-    if run_id:
-        st.fragment(_poll, run_every=1.0 if any_active(statuses([run_id])) else None)(run_id)
+    follow_kept("recording", _poll)
 
 
 def _start(fields: dict[str, object]) -> None:

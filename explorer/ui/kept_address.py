@@ -5,7 +5,11 @@ What the address last named is kept in the session and written back, until a per
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
+
+from explorer.ui.jobs import any_active, statuses
 
 
 def kept_in_address(name: str) -> str:
@@ -18,6 +22,16 @@ def kept_in_address(name: str) -> str:
     if kept:
         st.query_params[name] = kept
     return kept
+
+
+def follow_kept(name: str, poll: Callable[[str], None]) -> None:
+    """Draws the job kept under `name`: by the second while it goes on, then once, with a way to put it away."""
+    run_id = kept_in_address(name)
+    if run_id:
+        is_active = any_active(statuses([run_id]))
+        st.fragment(poll, run_every=1.0 if is_active else None)(run_id)
+        if not is_active:
+            draw_put_away(name)
 
 
 def draw_put_away(name: str) -> None:

@@ -298,7 +298,8 @@ def test_sentence_of_two_cpu_runs_speaks_of_no_gpu() -> None:
         ({}, True, "same settings"),
         ({"mode": "compile"}, True, "Only the mode differs"),
         ({"mode": "compile", "joined_projections": True}, True, "Several settings"),
-        ({"batch_size": 2}, False, "Not a fair comparison: batch size"),
+        ({"batch_size": 2}, False, "Not a fair comparison: batch size differs."),
+        ({"batch_size": 2, "mode": "compile"}, False, "Not a fair comparison: batch size differs too."),
         ({"measured_steps": 7}, True, "same settings"),
     ],
 )

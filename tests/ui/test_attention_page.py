@@ -186,3 +186,9 @@ def test_probe_is_started_and_followed(probed: Path, open_page: OpenPage, quick_
     saved = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
     assert saved["experiment"] == "probe"
     assert saved["device"] == "cpu"
+    named = app.query_params["probing"]
+    app.query_params.clear()  # as a change of page by the menu does
+    app.switch_page("screens/gaps.py").run()
+    app.query_params.clear()
+    app.switch_page("screens/attention.py").run()
+    assert app.query_params["probing"] == named

@@ -95,7 +95,7 @@ def test_two_eager_sides_have_no_code_to_ask_for(pair: Path, open_page: OpenPage
 
 
 def test_a_side_without_steps_makes_both_whole_traces(pair: Path, open_page: OpenPage) -> None:
-    write_trace(pair / "samples" / "eager", 100.0, with_steps=False)
+    write_trace(pair / "samples" / "eager", 100.0, without=("user_annotation",))
     page = html_of(open_page("fusion", a="sample:eager", b="sample:graph"))
     assert "A and B are shown over their whole traces" in page
     assert "6 kernels became 6" in page

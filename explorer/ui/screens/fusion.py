@@ -44,6 +44,7 @@ def show() -> None:
         format_func=_VIEW_LABELS.__getitem__,
         key="fusion_view",
         label_visibility="collapsed",
+        persist_state="session",
     )
     if view == "gallery":
         _show_gallery()
