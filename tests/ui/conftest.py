@@ -60,6 +60,14 @@ def open_page() -> Callable[..., AppTest]:
     return opened
 
 
+def come_back(app: AppTest, page: str) -> AppTest:
+    """The app back on a page after another one; a change of page by the menu empties the address."""
+    for word in ("gaps", page):
+        app.query_params.clear()
+        app.switch_page(f"screens/{word}.py").run()
+    return app
+
+
 @pytest.fixture
 def quick_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs take a moment: the launcher starts a stand-in for the engine."""

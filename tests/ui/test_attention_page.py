@@ -15,6 +15,7 @@ from explorer.probe_results import ProbeResults
 from explorer.recording import FACTS_FILE, RESULTS_FILE, write_json
 from explorer.settings import RunSettings
 from tests.drawn_probe import drawn_facts, drawn_results, write_probe
+from tests.ui.conftest import come_back
 from tests.ui.drawn import write_recording
 from tests.ui.test_compare_page import figures_of, html_of
 
@@ -187,8 +188,5 @@ def test_probe_is_started_and_followed(probed: Path, open_page: OpenPage, quick_
     assert saved["experiment"] == "probe"
     assert saved["device"] == "cpu"
     named = app.query_params["probing"]
-    app.query_params.clear()  # as a change of page by the menu does
-    app.switch_page("screens/gaps.py").run()
-    app.query_params.clear()
-    app.switch_page("screens/attention.py").run()
+    come_back(app, "attention")
     assert app.query_params["probing"] == named

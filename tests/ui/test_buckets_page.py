@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.capture_sizes import vllm_sizes
 from explorer.settings import RunSettings
 from tests.shared import SHARED, needs_shared
-from tests.ui.conftest import EAGER
+from tests.ui.conftest import EAGER, come_back
 from tests.ui.drawn import write_recording
 from tests.ui.drawn_sweep import write_sweep
 from tests.ui.test_compare_page import html_of
@@ -235,9 +235,7 @@ def test_a_machine_without_a_gpu_measures_eager_steps_and_says_why(
     app.button(key="sweep_start").click().run()
     assert not app.exception
     named = app.query_params["sweep"]
-    app.query_params.clear()  # as a change of page by the menu does
-    app.switch_page("screens/gaps.py").run()
-    app.switch_page("screens/buckets.py").run()
+    come_back(app, "buckets")
     assert app.query_params["sweep"] == named
 
 

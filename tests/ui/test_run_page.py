@@ -15,6 +15,7 @@ from explorer.settings import RunSettings
 from explorer.ui import machine
 from explorer.ui.cost import most_similar
 from explorer.ui.sources import Source, SourceKind
+from tests.ui.conftest import come_back
 from tests.ui.test_compare_page import html_of
 
 OpenPage = Callable[..., AppTest]
@@ -143,10 +144,7 @@ def test_runs_are_still_there_after_another_page_until_they_are_put_away(traces:
     app = start(open_page("run"), mode="compile")
     assert "put_away_runs" not in {button.key for button in app.button}
     named = app.query_params["runs"]
-    app.query_params.clear()  # as a change of page by the menu does
-    app.switch_page("screens/gaps.py").run()
-    app.query_params.clear()
-    app.switch_page("screens/run.py").run()
+    come_back(app, "run")
     assert app.query_params["runs"] == named
     until_ended(app)
     assert html_of(app).count("finished ·") == 2
